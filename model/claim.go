@@ -1,0 +1,71 @@
+package model
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// Claim hands out waiting rows, priority by priority, in each lane by seq (P4). Each row gets its evidence and a
+// claim row in the current claim generation; both are additions (P6).
+//
+// A row is looked for by its evidence alone. No cursor, no generation and no open transaction of others can hide
+// one (hazards 1 and 2), and claims are not read: claiming never waits for what happens to a claim slot.
+func (a Claim) apply(s Store) (Result, error) {
+	first, ok := s.Config().Lane(a.Queue, 1)
+	if !ok {
+		return nil, disabled(a, "no such queue")
+	}
+	if a.Limit < 1 {
+		return nil, disabled(a, "the limit is less than 1")
+	}
+	var picked []EntryRow
+	for lane := first; lane < first+Priorities && len(picked) < a.Limit; lane++ {
+		picked = append(picked, take(s.Waiting(lane), a.Limit-len(picked))...)
+	}
+	var r Claimed
+	for _, e := range picked {
+		r.Handouts = append(r.Handouts, Handout{e.Job, e.Lease + 1, e.Attempt + 1})
+	}
+	record(s, picked, a.Now)
+	return r, nil
+}
+
+// record writes the evidence and the claims of picked rows. Evidence lives in the slot of the rows that it is
+// for, so a call makes one batch for each lane and ready generation, in that order, and receipts follow batches.
+func record(s Store, picked []EntryRow, now int) {
+	picked = slices.SortedFunc(slices.Values(picked), func(x, y EntryRow) int {
+		return cmp.Or(cmp.Compare(x.Lane, y.Lane), cmp.Compare(x.Gen, y.Gen), cmp.Compare(x.Seq, y.Seq))
+	})
+	v := s.Vars()
+	for i, e := range picked {
+		if i > 0 && (e.Lane != picked[i-1].Lane || e.Gen != picked[i-1].Gen) {
+			v.NextBatch++
+		}
+		e.Batch = v.NextBatch
+		s.PutEntry(e)
+		s.PutClaim(ClaimRow{
+			Receipt: v.NextReceipt, Batch: e.Batch, Gen: v.Claims.Generation,
+			Lane: e.Lane, Seq: e.Seq, ReadyGen: e.Gen,
+			Job: e.Job, Lease: e.Lease + 1, Attempt: e.Attempt + 1, MaxAttempts: e.MaxAttempts,
+			ClaimedAt: now,
+		})
+		v.NextReceipt++
+	}
+	if len(picked) > 0 {
+		v.NextBatch++
+	}
+	s.SetVars(v)
+}
+
+// take collects the first n rows: all that a rule reads, it reads before it writes.
+func take[T any](rows iter.Seq[T], n int) []T {
+	var taken []T
+	for row := range rows {
+		if len(taken) == n {
+			break
+		}
+		taken = append(taken, row)
+	}
+	return taken
+}

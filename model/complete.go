@@ -1,0 +1,44 @@
+package model
+
+// Complete and Fail close attempts. An attempt whose claim is closed, pruned or unknown is stale: nothing happens
+// to it and the caller is told (P3). Attempts are taken in the order of the request, so a second mention of the
+// same attempt in one call is stale too (hazard 28).
+
+func (a Complete) apply(s Store) (Result, error) {
+	return closeAll(s, a.Attempts, Completed, a.Now), nil
+}
+
+// Fail ends the job whatever attempts it has left: going back to ready is what rescue does.
+func (a Fail) apply(s Store) (Result, error) {
+	return closeAll(s, a.Attempts, Failed, a.Now), nil
+}
+
+func closeAll(s Store, attempts []AttemptID, outcome Outcome, now int) Result {
+	var r Closed
+	for _, id := range attempts {
+		claim, ok := s.Claim(id)
+		stale := !ok || claim.Outcome != Open
+		if !stale {
+			closeClaim(s, claim, outcome)
+			finalize(s, claim, outcome, now)
+		}
+		r.Attempts = append(r.Attempts, ClosedAttempt{id, stale})
+	}
+	return r
+}
+
+// closeClaim writes the closure beside the claim. Only an open claim may come here: a closure is written once.
+func closeClaim(s Store, c ClaimRow, outcome Outcome) {
+	c.Outcome = outcome
+	s.PutClaim(c)
+}
+
+// finalize writes the job's end into the generation of its ready row, which the claim, open until this moment,
+// has kept from being pruned.
+func finalize(s Store, c ClaimRow, state Outcome, now int) {
+	s.AddTerminal(TerminalRow{
+		Lane: c.Lane, Seq: c.Seq, Gen: c.ReadyGen,
+		Job: c.Job, Lease: c.Lease, Attempt: c.Attempt, MaxAttempts: c.MaxAttempts,
+		State: state, FinalizedAt: now,
+	})
+}

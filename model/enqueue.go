@@ -1,0 +1,126 @@
+package model
+
+// The rules of jobs coming in: Enqueue, the caller's transaction, Promote.
+
+func (a Enqueue) apply(s Store) (Result, error) {
+	if why := refuseEnqueue(s, a.Queue, a.Priority, a.Count, a.Attempts); why != "" {
+		return nil, disabled(a, "%s", why)
+	}
+	lane, _ := s.Config().Lane(a.Queue, a.Priority)
+	jobs := takeJobs(s, a.Count)
+	for _, job := range jobs {
+		appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts})
+	}
+	return Enqueued{jobs}, nil
+}
+
+func (a EnqueueTx) apply(s Store) (Result, error) {
+	tx, ok := s.Tx(a.Tx)
+	if !ok {
+		return nil, disabled(a, "transaction %d is not open", a.Tx)
+	}
+	if why := refuseEnqueue(s, a.Queue, a.Priority, a.Count, a.Attempts); why != "" {
+		return nil, disabled(a, "%s", why)
+	}
+	lane, _ := s.Config().Lane(a.Queue, a.Priority)
+	jobs := takeJobs(s, a.Count)
+	for _, job := range jobs {
+		if tx.Isolation == ReadCommitted {
+			appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Tx: a.Tx})
+			continue
+		}
+		// A snapshot from before can't see a rotation or a prune, so such a transaction must not write into a
+		// ring (hazard 3): its jobs wait outside, due at once.
+		s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, RunAt: a.Now, Tx: a.Tx})
+	}
+	return Enqueued{jobs}, nil
+}
+
+func (a Begin) apply(s Store) (Result, error) {
+	if a.Tx < 1 {
+		return nil, disabled(a, "transactions are numbered from 1")
+	}
+	if _, open := s.Tx(a.Tx); open {
+		return nil, disabled(a, "transaction %d is open already", a.Tx)
+	}
+	s.PutTx(TxRow{a.Tx, a.Isolation})
+	return OK{}, nil
+}
+
+// Commit makes the transaction's rows visible where they are. Others may have enqueued higher positions in the
+// same lane meanwhile, claimed them, and rotated the ring: these rows are handed out next all the same (P5,
+// hazard 2).
+func (a Commit) apply(s Store) (Result, error) {
+	if _, open := s.Tx(a.Tx); !open {
+		return nil, disabled(a, "transaction %d is not open", a.Tx)
+	}
+	for _, e := range s.EntriesOfTx(a.Tx) {
+		e.Tx = 0
+		s.PutEntry(e)
+	}
+	for _, d := range s.DeferredOfTx(a.Tx) {
+		d.Tx = 0
+		s.PutDeferred(d)
+	}
+	s.DropTx(a.Tx)
+	return OK{}, nil
+}
+
+// Rollback leaves nothing but the numbers that were taken (P1).
+func (a Rollback) apply(s Store) (Result, error) {
+	if _, open := s.Tx(a.Tx); !open {
+		return nil, disabled(a, "transaction %d is not open", a.Tx)
+	}
+	for _, e := range s.EntriesOfTx(a.Tx) {
+		s.DropEntry(e)
+	}
+	for _, d := range s.DeferredOfTx(a.Tx) {
+		s.DropDeferred(d)
+	}
+	s.DropTx(a.Tx)
+	return OK{}, nil
+}
+
+func (a Promote) apply(s Store) (Result, error) {
+	if a.Limit < 1 {
+		return nil, disabled(a, "the limit is less than 1")
+	}
+	var jobs []int
+	for _, d := range take(s.Due(a.Now), a.Limit) {
+		s.DropDeferred(d)
+		appendReady(s, EntryRow{Lane: d.Lane, Job: d.Job, Lease: d.Lease, Attempt: d.Attempt, MaxAttempts: d.MaxAttempts})
+		jobs = append(jobs, d.Job)
+	}
+	return Promoted{jobs}, nil
+}
+
+// refuseEnqueue says what is wrong with a request, before anything is written.
+func refuseEnqueue(s Store, queue string, priority, count, attempts int) string {
+	if _, ok := s.Config().Lane(queue, priority); !ok {
+		return "no such queue and priority"
+	}
+	if count < 1 || attempts < 1 {
+		return "count and attempts are at least 1"
+	}
+	return ""
+}
+
+// appendReady writes a ready row at the end of its lane, in the current generation: a sealed one is never
+// written to again but by the outcomes of its own rows.
+func appendReady(s Store, e EntryRow) {
+	e.Gen = s.Vars().Queue.Generation
+	e.Seq = s.LastSeq(e.Lane) + 1
+	s.SetLastSeq(e.Lane, e.Seq)
+	s.PutEntry(e)
+}
+
+func takeJobs(s Store, count int) []int {
+	v := s.Vars()
+	jobs := make([]int, count)
+	for i := range jobs {
+		jobs[i] = v.NextJob + i
+	}
+	v.NextJob += count
+	s.SetVars(v)
+	return jobs
+}

@@ -1,0 +1,204 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The operation format: one action a line, `Name key=value key=value`, values without spaces, lists comma
+// separated. It is what a saved failure is made of, so it outlives any seed number.
+//
+// Each operation lists its keys once, below; the printer and the parser both walk that list, so that they can't
+// drift apart.
+
+// keys walks the keys of one operation in their printed order.
+type keys interface {
+	number(key string, value *int)
+	word(key string, value *string)
+	isolation(key string, value *Isolation)
+	attempts(key string, value *[]AttemptID)
+}
+
+func (a *Enqueue) keys(k keys) {
+	k.word("queue", &a.Queue)
+	k.number("priority", &a.Priority)
+	k.number("count", &a.Count)
+	k.number("attempts", &a.Attempts)
+	k.number("now", &a.Now)
+}
+
+func (a *Begin) keys(k keys) {
+	k.number("tx", &a.Tx)
+	k.isolation("isolation", &a.Isolation)
+}
+
+func (a *EnqueueTx) keys(k keys) {
+	k.number("tx", &a.Tx)
+	k.word("queue", &a.Queue)
+	k.number("priority", &a.Priority)
+	k.number("count", &a.Count)
+	k.number("attempts", &a.Attempts)
+	k.number("now", &a.Now)
+}
+
+func (a *Commit) keys(k keys)   { k.number("tx", &a.Tx) }
+func (a *Rollback) keys(k keys) { k.number("tx", &a.Tx) }
+
+func (a *Promote) keys(k keys) {
+	k.number("limit", &a.Limit)
+	k.number("now", &a.Now)
+}
+
+func (a *Claim) keys(k keys) {
+	k.word("queue", &a.Queue)
+	k.number("limit", &a.Limit)
+	k.number("now", &a.Now)
+}
+
+func (a *Complete) keys(k keys) {
+	k.attempts("attempts", &a.Attempts)
+	k.number("now", &a.Now)
+}
+
+func (a *Fail) keys(k keys) {
+	k.attempts("attempts", &a.Attempts)
+	k.number("now", &a.Now)
+}
+
+func (a *RescueStale) keys(k keys) {
+	k.number("older", &a.Older)
+	k.number("limit", &a.Limit)
+	k.number("now", &a.Now)
+}
+
+func (a *RotateQueue) keys(k keys)  { k.number("now", &a.Now) }
+func (a *RotateClaims) keys(k keys) { k.number("now", &a.Now) }
+
+func (a *PruneQueue) keys(k keys) {
+	k.number("retention", &a.Retention)
+	k.number("now", &a.Now)
+}
+
+func (a *PruneClaims) keys(k keys) { k.number("now", &a.Now) }
+func (a *CountsOf) keys(k keys)    { k.word("queue", &a.Queue) }
+func (a *JobOf) keys(k keys)       { k.number("job", &a.Job) }
+func (*Reopen) keys(keys)          {}
+
+func (Enqueue) Name() string      { return "Enqueue" }
+func (Begin) Name() string        { return "Begin" }
+func (EnqueueTx) Name() string    { return "EnqueueTx" }
+func (Commit) Name() string       { return "Commit" }
+func (Rollback) Name() string     { return "Rollback" }
+func (Promote) Name() string      { return "Promote" }
+func (Claim) Name() string        { return "Claim" }
+func (Complete) Name() string     { return "Complete" }
+func (Fail) Name() string         { return "Fail" }
+func (RescueStale) Name() string  { return "RescueStale" }
+func (RotateQueue) Name() string  { return "RotateQueue" }
+func (RotateClaims) Name() string { return "RotateClaims" }
+func (PruneQueue) Name() string   { return "PruneQueue" }
+func (PruneClaims) Name() string  { return "PruneClaims" }
+func (CountsOf) Name() string     { return "Counts" }
+func (JobOf) Name() string        { return "Job" }
+func (Reopen) Name() string       { return "Reopen" }
+
+func (a Enqueue) String() string      { return line(a.Name(), a.keys) }
+func (a Begin) String() string        { return line(a.Name(), a.keys) }
+func (a EnqueueTx) String() string    { return line(a.Name(), a.keys) }
+func (a Commit) String() string       { return line(a.Name(), a.keys) }
+func (a Rollback) String() string     { return line(a.Name(), a.keys) }
+func (a Promote) String() string      { return line(a.Name(), a.keys) }
+func (a Claim) String() string        { return line(a.Name(), a.keys) }
+func (a Complete) String() string     { return line(a.Name(), a.keys) }
+func (a Fail) String() string         { return line(a.Name(), a.keys) }
+func (a RescueStale) String() string  { return line(a.Name(), a.keys) }
+func (a RotateQueue) String() string  { return line(a.Name(), a.keys) }
+func (a RotateClaims) String() string { return line(a.Name(), a.keys) }
+func (a PruneQueue) String() string   { return line(a.Name(), a.keys) }
+func (a PruneClaims) String() string  { return line(a.Name(), a.keys) }
+func (a CountsOf) String() string     { return line(a.Name(), a.keys) }
+func (a JobOf) String() string        { return line(a.Name(), a.keys) }
+func (a Reopen) String() string       { return line(a.Name(), a.keys) }
+
+// parsers has one entry for each operation.
+var parsers = map[string]func(*lineReader) Action{
+	"Enqueue":      parser((*Enqueue).keys),
+	"Begin":        parser((*Begin).keys),
+	"EnqueueTx":    parser((*EnqueueTx).keys),
+	"Commit":       parser((*Commit).keys),
+	"Rollback":     parser((*Rollback).keys),
+	"Promote":      parser((*Promote).keys),
+	"Claim":        parser((*Claim).keys),
+	"Complete":     parser((*Complete).keys),
+	"Fail":         parser((*Fail).keys),
+	"RescueStale":  parser((*RescueStale).keys),
+	"RotateQueue":  parser((*RotateQueue).keys),
+	"RotateClaims": parser((*RotateClaims).keys),
+	"PruneQueue":   parser((*PruneQueue).keys),
+	"PruneClaims":  parser((*PruneClaims).keys),
+	"Counts":       parser((*CountsOf).keys),
+	"Job":          parser((*JobOf).keys),
+	"Reopen":       parser((*Reopen).keys),
+}
+
+func parser[A Action](walk func(*A, keys)) func(*lineReader) Action {
+	return func(r *lineReader) Action {
+		var a A
+		walk(&a, r)
+		return a
+	}
+}
+
+// ActionNames are the names of all operations, sorted.
+func ActionNames() []string { return slices.Sorted(maps.Keys(parsers)) }
+
+// Parse reads one line. Keys may stand in any order; each must be there once, and no other. What the values
+// mean is not looked at here: a line may well name a job that doesn't exist.
+func Parse(text string) (Action, error) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return nil, errors.New("operation: empty line")
+	}
+	parse, ok := parsers[words[0]]
+	if !ok {
+		return nil, fmt.Errorf("operation %q: unknown; known are %s", words[0], strings.Join(ActionNames(), ", "))
+	}
+	r := lineReader{values: map[string]string{}}
+	for _, word := range words[1:] {
+		key, value, ok := strings.Cut(word, "=")
+		if _, twice := r.values[key]; !ok || twice {
+			return nil, fmt.Errorf("operation %q: %q is not one more key=value", text, word)
+		}
+		r.values[key] = value
+	}
+	a := parse(&r)
+	for key := range r.values {
+		r.fail("unknown key %q", key)
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("operation %q: %w", text, r.err)
+	}
+	return a, nil
+}
+
+// ParseScript reads many lines; empty lines, and what follows a #, are for people.
+func ParseScript(text string) ([]Action, error) {
+	var actions []Action
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line, _, _ = strings.Cut(line, "#")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		a, err := Parse(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		actions = append(actions, a)
+	}
+	return actions, nil
+}

@@ -1,0 +1,97 @@
+package model
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// lineWriter prints an operation's values.
+type lineWriter struct{ strings.Builder }
+
+func line(name string, walk func(keys)) string {
+	var w lineWriter
+	w.WriteString(name)
+	walk(&w)
+	return w.String()
+}
+
+func (w *lineWriter) word(key string, value *string)         { fmt.Fprintf(w, " %s=%s", key, *value) }
+func (w *lineWriter) number(key string, value *int)          { fmt.Fprintf(w, " %s=%d", key, *value) }
+func (w *lineWriter) isolation(key string, value *Isolation) { fmt.Fprintf(w, " %s=%s", key, *value) }
+
+func (w *lineWriter) attempts(key string, value *[]AttemptID) {
+	texts := make([]string, len(*value))
+	for i, id := range *value {
+		texts[i] = id.String()
+	}
+	fmt.Fprintf(w, " %s=%s", key, strings.Join(texts, ","))
+}
+
+// lineReader reads an operation's values; each key that was read is taken out, so that what is left is unknown.
+type lineReader struct {
+	values map[string]string
+	err    error // the first thing that was wrong
+}
+
+func (r *lineReader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (r *lineReader) take(key string) (string, bool) {
+	value, ok := r.values[key]
+	delete(r.values, key)
+	if !ok {
+		r.fail("key %q is missing", key)
+	}
+	return value, ok
+}
+
+func (r *lineReader) word(key string, value *string) {
+	text, ok := r.take(key)
+	if ok && text == "" {
+		r.fail("key %q has no value", key)
+	}
+	*value = text
+}
+
+func (r *lineReader) number(key string, value *int) {
+	if text, ok := r.take(key); ok {
+		*value = r.integer(key, text)
+	}
+}
+
+func (r *lineReader) integer(key, text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		r.fail("key %q: %q is not a number", key, text)
+	}
+	return n
+}
+
+func (r *lineReader) isolation(key string, value *Isolation) {
+	text, ok := r.take(key)
+	*value = Isolation(text)
+	switch {
+	case !ok, *value == ReadCommitted, *value == RepeatableRead, *value == Serializable:
+	default:
+		r.fail("key %q: %q is not one of rc, rr, ser", key, text)
+	}
+}
+
+// attempts reads a list of job/run_lease; an empty list is allowed.
+func (r *lineReader) attempts(key string, value *[]AttemptID) {
+	text, ok := r.take(key)
+	if !ok || text == "" {
+		return
+	}
+	for item := range strings.SplitSeq(text, ",") {
+		job, lease, ok := strings.Cut(item, "/")
+		if !ok {
+			r.fail("key %q: %q is not job/run_lease", key, item)
+		}
+		*value = append(*value, AttemptID{r.integer(key, job), r.integer(key, lease)})
+	}
+}

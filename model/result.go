@@ -1,0 +1,137 @@
+package model
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Result is an operation's answer. Its text is canonical: equal answers have equal texts.
+type Result interface {
+	String() string
+	isResult()
+}
+
+// OK is the answer of an operation that has nothing to tell.
+type OK struct{}
+
+// Enqueued are the new jobs, in the order of their lane.
+type Enqueued struct{ Jobs []int }
+
+// Promoted are the jobs that became ready, in the order of their promotion.
+type Promoted struct{ Jobs []int }
+
+// Handout is one job of a claim's answer.
+type Handout struct{ Job, Lease, Attempt int }
+
+// ID is the attempt that the handout started.
+func (h Handout) ID() AttemptID { return AttemptID{h.Job, h.Lease} }
+
+// Claimed are the attempts that a claim started, in hand-out order.
+type Claimed struct{ Handouts []Handout }
+
+// Closed answers Complete and Fail, attempt by attempt in the order of the request.
+type Closed struct{ Attempts []ClosedAttempt }
+
+// ClosedAttempt says whether this call closed the attempt. Stale means that it was over before, or never was.
+type ClosedAttempt struct {
+	ID    AttemptID
+	Stale bool
+}
+
+// RescuedCount is how many attempts a rescue closed, by where their jobs went.
+type RescuedCount struct{ Requeued, Failed int }
+
+// Status answers rotations and prunes.
+type Status string
+
+// What a rotation answers, then what a prune answers. Blocked is for what only time can help.
+const (
+	Rotated              Status = "rotated"
+	SkippedNextNotPruned Status = "skipped_next_not_pruned"
+	SkippedIdle          Status = "skipped_idle"
+	Pruned               Status = "pruned"
+	SkippedActive        Status = "skipped_active"
+	Blocked              Status = "blocked"
+	Nothing              Status = "nothing"
+)
+
+// Counts are a queue's counts by state, and its rollups.
+type Counts struct {
+	Available, Scheduled, Running int
+	Completed, Failed             int
+	PrunedCompleted, PrunedFailed int
+}
+
+// JobState is where a job is, as a reader is told.
+type JobState string
+
+// The states of this slice.
+const (
+	JobAvailable JobState = "available"
+	JobScheduled JobState = "scheduled"
+	JobRunning   JobState = "running"
+	JobCompleted JobState = "completed"
+	JobFailed    JobState = "failed"
+	JobNotFound  JobState = "not_found"
+)
+
+// JobView is what a reader is told of one job.
+type JobView struct {
+	State          JobState
+	Lease, Attempt int
+}
+
+func (OK) isResult()           {}
+func (Enqueued) isResult()     {}
+func (Promoted) isResult()     {}
+func (Claimed) isResult()      {}
+func (Closed) isResult()       {}
+func (RescuedCount) isResult() {}
+func (Status) isResult()       {}
+func (Counts) isResult()       {}
+func (JobView) isResult()      {}
+
+func (OK) String() string         { return "ok" }
+func (r Enqueued) String() string { return "jobs=" + list(r.Jobs, strconv.Itoa) }
+func (r Promoted) String() string { return "jobs=" + list(r.Jobs, strconv.Itoa) }
+func (r Status) String() string   { return string(r) }
+
+func (r Claimed) String() string { return "claimed=" + list(r.Handouts, Handout.String) }
+func (h Handout) String() string { return fmt.Sprintf("%d/%d/%d", h.Job, h.Lease, h.Attempt) }
+
+func (r Closed) String() string { return "closed=" + list(r.Attempts, ClosedAttempt.String) }
+
+func (c ClosedAttempt) String() string {
+	if c.Stale {
+		return c.ID.String() + ":stale"
+	}
+	return c.ID.String() + ":ok"
+}
+
+func (id AttemptID) String() string { return fmt.Sprintf("%d/%d", id.Job, id.Lease) }
+
+func (r RescuedCount) String() string {
+	return fmt.Sprintf("requeued=%d failed=%d", r.Requeued, r.Failed)
+}
+
+func (c Counts) String() string {
+	return fmt.Sprintf("available=%d scheduled=%d running=%d completed=%d failed=%d pruned_completed=%d pruned_failed=%d",
+		c.Available, c.Scheduled, c.Running, c.Completed, c.Failed, c.PrunedCompleted, c.PrunedFailed)
+}
+
+func (v JobView) String() string {
+	return fmt.Sprintf("state=%s lease=%d attempt=%d", v.State, v.Lease, v.Attempt)
+}
+
+// list is a comma separated list; an empty one is "none", so that no answer ends in a bare "=".
+func list[T any](items []T, text func(T) string) string {
+	if len(items) == 0 {
+		return "none"
+	}
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = text(item)
+	}
+	return strings.Join(texts, ",")
+}

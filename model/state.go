@@ -1,0 +1,155 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Priorities is how many priorities a queue has: 1, handed out first, to 4.
+const Priorities = 4
+
+// Config is what never changes in the life of a state.
+type Config struct {
+	// QueueSlots and ClaimSlots are how many child tables each ring has.
+	QueueSlots, ClaimSlots int
+	// Queues are the registered queues, in the order that numbers their lanes.
+	Queues []string
+}
+
+// Lanes is how many lanes the queues have together.
+func (c *Config) Lanes() int { return len(c.Queues) * Priorities }
+
+// Lane numbers the lane of a queue and a priority: queue by queue, the first priority first.
+// ok is false when there is no such lane.
+func (c *Config) Lane(queue string, priority int) (lane int, ok bool) {
+	q := slices.Index(c.Queues, queue)
+	if q < 0 || priority < 1 || priority > Priorities {
+		return 0, false
+	}
+	return q*Priorities + priority - 1, true
+}
+
+// LaneName is the lane as people write it, "a/2".
+func (c *Config) LaneName(lane int) string {
+	return fmt.Sprintf("%s/%d", c.Queues[lane/Priorities], lane%Priorities+1)
+}
+
+// Ring is N child tables used in turn. The slot of a generation is generation mod N, so a row is always
+// placed by its generation: a slot number alone would confuse two laps (hazard 3).
+type Ring struct {
+	// Generation is being written. Rows live only in generations Pruned to Generation.
+	Generation int
+	// Pruned is the first generation not yet truncated: all before it are. The generations from Pruned up to,
+	// not including, Generation are sealed.
+	//
+	// Invariant: 0 <= Pruned <= Generation < Pruned + N. A rotation past that would write into a slot that
+	// still holds a sealed generation.
+	Pruned int
+}
+
+// Sealed says whether a generation was rotated away from and not yet pruned.
+func (r Ring) Sealed(gen int) bool { return r.Pruned <= gen && gen < r.Generation }
+
+// Vars are the single numbers of a state: the two rings and what the sequences will give next.
+type Vars struct {
+	Queue, Claims Ring
+	// A number that a rolled back transaction took is never given again, as in a database.
+	NextJob, NextBatch, NextReceipt int
+}
+
+// Rollup is a queue's permanent count of what pruning removed. It never decreases (P2).
+type Rollup struct{ Completed, Failed int }
+
+// AttemptID names one attempt for ever: run_lease never falls or resets, so the pair is never used again (P3).
+type AttemptID struct{ Job, Lease int }
+
+// EntryRow is a ready row. A job that becomes available again is a new row with a new Seq; the old row stays
+// where it is, handed out, until its generation is pruned.
+type EntryRow struct {
+	Lane, Seq int
+	Gen       int // the queue generation that holds the row
+	Job       int
+	// Lease and Attempt are the values before this row's claim: its claim gets each plus one.
+	Lease, Attempt int
+	MaxAttempts    int
+	// Tx is the caller's open transaction that wrote the row, 0 once it is committed. An uncommitted row is
+	// seen by nobody (P1), and keeps its generation from being pruned (P5).
+	Tx int
+	// Batch is the attempt evidence: the claim batch that handed the row out, 0 while it waits. It is written
+	// once, and the only thing that says whether a row may be claimed (hazard 1).
+	Batch int
+}
+
+// Visible says whether the row is committed.
+func (e EntryRow) Visible() bool { return e.Tx == 0 }
+
+// Waiting says whether a claim may hand the row out.
+func (e EntryRow) Waiting() bool { return e.Tx == 0 && e.Batch == 0 }
+
+// Outcome is how a claim ended; Open while it did not.
+type Outcome uint8
+
+// The outcomes of this slice. All but Open are closures, and a closure is written once.
+const (
+	Open Outcome = iota
+	Completed
+	Failed
+	Rescued
+)
+
+var outcomeNames = [...]string{"open", "completed", "failed", "rescued"}
+
+func (o Outcome) String() string { return outcomeNames[o] }
+
+// ClaimRow is the record that an attempt was handed out, with its closure beside it.
+type ClaimRow struct {
+	Receipt int // its identity, in hand-out order over all queues
+	Batch   int
+	Gen     int // the claim generation that holds the row
+	// Lane, Seq and ReadyGen place the ready row. An open claim keeps ReadyGen from being pruned, since its
+	// outcome will live there.
+	Lane, Seq, ReadyGen int
+	Job, Lease, Attempt int
+	MaxAttempts         int
+	ClaimedAt           int
+	Outcome             Outcome
+}
+
+// ID is the attempt that the claim handed out.
+func (c ClaimRow) ID() AttemptID { return AttemptID{c.Job, c.Lease} }
+
+// TerminalRow is a job's end, completed or failed. It lives in the generation of its ready row, which it needs
+// for the job's body.
+type TerminalRow struct {
+	Lane, Seq, Gen      int
+	Job, Lease, Attempt int
+	MaxAttempts         int
+	State               Outcome // Completed or Failed
+	FinalizedAt         int
+}
+
+// DeferredRow is a job that is in no ring yet: written by a caller's transaction whose snapshot is too old to
+// check a ring's cursor, due at once.
+type DeferredRow struct {
+	Job, Lane      int
+	Lease, Attempt int
+	MaxAttempts    int
+	RunAt          int
+	Tx             int // as in EntryRow
+}
+
+// Isolation is a caller's transaction's isolation level.
+type Isolation string
+
+// The levels that a caller may come with. PostgreSQL's fourth, READ UNCOMMITTED, is its READ COMMITTED.
+const (
+	ReadCommitted  Isolation = "rc"
+	RepeatableRead Isolation = "rr"
+	Serializable   Isolation = "ser"
+)
+
+// TxRow is a caller's transaction that is open.
+type TxRow struct {
+	ID        int
+	Isolation Isolation
+}
