@@ -1,0 +1,52 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Canonical is what a state and a database must agree on, as text: one row a line, table by table, in the order
+// of their keys, made to be compared with diff.
+//
+// Rows that are not committed are left out: nobody else can see them. Numbers that sequences gave are replaced by
+// their rank, since a sequence may leave holes: seqs in their lane, jobs, batches, receipts. Generations and
+// times stay. That a row was handed out is said; which batch did it, the claim's own line says.
+func Canonical(s Store) string {
+	f := Snapshot(s)
+	f.entries = keep(f.entries, EntryRow.Visible)
+	f.deferred = keep(f.deferred, func(d DeferredRow) bool { return d.Tx == 0 })
+	f.rankSeqs()
+	f.rankJobs()
+	f.rankBatches()
+	f.rankReceipts()
+
+	var b strings.Builder
+	ring := func(name string, r Ring) {
+		fmt.Fprintf(&b, "%s generation=%d pruned=%d\n", name, r.Generation, r.Pruned)
+	}
+	ring("queue_ring", f.vars.Queue)
+	ring("claim_ring", f.vars.Claims)
+	for queue, r := range f.rollups {
+		fmt.Fprintf(&b, "rollup queue=%s completed=%d failed=%d\n", f.config.Queues[queue], r.Completed, r.Failed)
+	}
+	for _, e := range f.entries {
+		fmt.Fprintf(&b, "ready lane=%s seq=%d generation=%d job=%d lease=%d attempt=%d max_attempts=%d handed_out=%t\n",
+			f.config.LaneName(e.Lane), e.Seq, e.Gen, e.Job, e.Lease, e.Attempt, e.MaxAttempts, e.Batch != 0)
+	}
+	for _, c := range f.claims {
+		fmt.Fprintf(&b, "claim receipt=%d batch=%d generation=%d lane=%s seq=%d ready_generation=%d job=%d lease=%d "+
+			"attempt=%d max_attempts=%d claimed_at=%d outcome=%s\n",
+			c.Receipt, c.Batch, c.Gen, f.config.LaneName(c.Lane), c.Seq, c.ReadyGen, c.Job, c.Lease,
+			c.Attempt, c.MaxAttempts, c.ClaimedAt, c.Outcome)
+	}
+	for _, t := range f.terminals {
+		fmt.Fprintf(&b, "terminal lane=%s seq=%d generation=%d job=%d lease=%d attempt=%d max_attempts=%d state=%s "+
+			"finalized_at=%d\n",
+			f.config.LaneName(t.Lane), t.Seq, t.Gen, t.Job, t.Lease, t.Attempt, t.MaxAttempts, t.State, t.FinalizedAt)
+	}
+	for _, d := range f.deferred {
+		fmt.Fprintf(&b, "deferred job=%d lane=%s lease=%d attempt=%d max_attempts=%d run_at=%d\n",
+			d.Job, f.config.LaneName(d.Lane), d.Lease, d.Attempt, d.MaxAttempts, d.RunAt)
+	}
+	return b.String()
+}

@@ -1,0 +1,192 @@
+package model
+
+import "slices"
+
+// Bounds make a small world: [Enabled] offers only what stays inside them. They bound what is asked for, never
+// what a state may be, so they stand in guards, in a spec as here.
+type Bounds struct {
+	// Actions are the names that are offered; none means all.
+	Actions []string
+
+	Jobs                               int // enqueued in all, rolled back ones included
+	QueueGenerations, ClaimGenerations int // the highest generation of each ring
+
+	// What is tried: each kind of job, and the limits of each operation that has one.
+	Queues                                   []string
+	Priorities, MaxAttempts                  []int
+	ClaimLimits, RescueLimits, PromoteLimits []int
+	Retentions                               []int // 0 or Infinite: see Normalize
+
+	Transactions     []Isolation // the levels that callers come with
+	OpenTransactions int         // at once
+
+	// Batches also closes all open attempts in one call, the first of them mentioned twice.
+	Batches bool
+}
+
+// Enabled lists what may be tried next, always in the same order. Each action can be applied; one that is
+// answered with "stale" or "skipped" counts as much as any other, since that it changes nothing is a promise.
+//
+// Time moves on with each claim: now is later than every claim before. A rescue is tried with its cutoff behind
+// each of the times at which an open claim was made.
+func Enabled(s Store, b *Bounds) []Action {
+	o := offer{store: s, bounds: b, vars: s.Vars(), now: 1}
+	for _, c := range s.Claims() {
+		o.now = max(o.now, c.ClaimedAt+1)
+	}
+	o.producers()
+	o.workers()
+	o.maintenance()
+	o.readers()
+	return o.actions
+}
+
+// offer collects the actions of one state.
+type offer struct {
+	store   Store
+	bounds  *Bounds
+	vars    Vars
+	now     int
+	actions []Action
+}
+
+func (o *offer) add(a Action) { o.actions = append(o.actions, a) }
+
+// allows says whether a name is offered at all.
+func (o *offer) allows(name string) bool {
+	return len(o.bounds.Actions) == 0 || slices.Contains(o.bounds.Actions, name)
+}
+
+func (o *offer) producers() {
+	if o.allows("Enqueue") {
+		o.eachJob(func(queue string, priority, attempts int) {
+			o.add(Enqueue{Queue: queue, Priority: priority, Count: 1, Attempts: attempts, Now: o.now})
+		})
+	}
+	if o.allows("Begin") && len(o.store.Txs()) < o.bounds.OpenTransactions {
+		for _, isolation := range o.bounds.Transactions {
+			o.add(Begin{Tx: o.freeTx(), Isolation: isolation})
+		}
+	}
+	for _, tx := range o.store.Txs() {
+		if o.allows("EnqueueTx") {
+			o.eachJob(func(queue string, priority, attempts int) {
+				o.add(EnqueueTx{Tx: tx.ID, Queue: queue, Priority: priority, Count: 1, Attempts: attempts, Now: o.now})
+			})
+		}
+		if o.allows("Commit") {
+			o.add(Commit{tx.ID})
+		}
+		if o.allows("Rollback") {
+			o.add(Rollback{tx.ID})
+		}
+	}
+}
+
+// eachJob visits each kind of job that may still be enqueued.
+func (o *offer) eachJob(visit func(queue string, priority, attempts int)) {
+	if o.vars.NextJob > o.bounds.Jobs {
+		return
+	}
+	for _, queue := range o.bounds.Queues {
+		for _, priority := range o.bounds.Priorities {
+			for _, attempts := range o.bounds.MaxAttempts {
+				visit(queue, priority, attempts)
+			}
+		}
+	}
+}
+
+// freeTx is the lowest number that no open transaction has.
+func (o *offer) freeTx() int {
+	id := 1
+	for _, tx := range o.store.Txs() {
+		if tx.ID == id {
+			id++
+		}
+	}
+	return id
+}
+
+func (o *offer) workers() {
+	if o.allows("Claim") {
+		for _, queue := range o.bounds.Queues {
+			for _, limit := range o.bounds.ClaimLimits {
+				o.add(Claim{Queue: queue, Limit: limit, Now: o.now})
+			}
+		}
+	}
+	var open []AttemptID
+	for _, c := range o.store.Claims() {
+		if c.Outcome == Open {
+			open = append(open, c.ID())
+		}
+		o.closes(c.ID())
+	}
+	if o.bounds.Batches && len(open) > 1 {
+		o.closes(append(open, open[0])...)
+	}
+}
+
+func (o *offer) closes(attempts ...AttemptID) {
+	if o.allows("Complete") {
+		o.add(Complete{Attempts: attempts, Now: o.now})
+	}
+	if o.allows("Fail") {
+		o.add(Fail{Attempts: attempts, Now: o.now})
+	}
+}
+
+func (o *offer) maintenance() {
+	if o.allows("Promote") {
+		for _, limit := range o.bounds.PromoteLimits {
+			o.add(Promote{Limit: limit, Now: o.now})
+		}
+	}
+	if o.allows("RescueStale") {
+		o.rescues()
+	}
+	if o.allows("RotateQueue") && o.vars.Queue.Generation < o.bounds.QueueGenerations {
+		o.add(RotateQueue{Now: o.now})
+	}
+	if o.allows("RotateClaims") && o.vars.Claims.Generation < o.bounds.ClaimGenerations {
+		o.add(RotateClaims{Now: o.now})
+	}
+	if o.allows("PruneQueue") {
+		for _, retention := range o.bounds.Retentions {
+			o.add(PruneQueue{Retention: retention, Now: o.now})
+		}
+	}
+	if o.allows("PruneClaims") {
+		o.add(PruneClaims{Now: o.now})
+	}
+}
+
+func (o *offer) rescues() {
+	var times ranking
+	for c := range o.store.OpenClaims() {
+		times.add(c.ClaimedAt)
+	}
+	times.sort()
+	for _, time := range times {
+		for _, limit := range o.bounds.RescueLimits {
+			o.add(RescueStale{Older: o.now - time - 1, Limit: limit, Now: o.now})
+		}
+	}
+}
+
+func (o *offer) readers() {
+	for _, queue := range o.bounds.Queues {
+		if o.allows("Counts") {
+			o.add(CountsOf{queue})
+		}
+	}
+	if o.allows("Job") {
+		for job := 1; job < o.vars.NextJob; job++ {
+			o.add(JobOf{job})
+		}
+	}
+	if o.allows("Reopen") {
+		o.add(Reopen{})
+	}
+}

@@ -1,0 +1,140 @@
+package model
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// The compact encoding of a flat state: every number a varint, every table its length and its rows. Equal states
+// have equal encodings and the other way round; the configuration is not part of it.
+//
+// Each row type lists its numbers once; the encoder and the decoder walk the same list.
+
+func (v *Vars) numbers(visit func(*int)) {
+	visit(&v.Queue.Generation)
+	visit(&v.Queue.Pruned)
+	visit(&v.Claims.Generation)
+	visit(&v.Claims.Pruned)
+	visit(&v.NextJob)
+	visit(&v.NextBatch)
+	visit(&v.NextReceipt)
+}
+
+func (r *Rollup) numbers(visit func(*int)) {
+	visit(&r.Completed)
+	visit(&r.Failed)
+}
+
+func (e *EntryRow) numbers(visit func(*int)) {
+	visit(&e.Lane)
+	visit(&e.Seq)
+	visit(&e.Gen)
+	visit(&e.Job)
+	visit(&e.Lease)
+	visit(&e.Attempt)
+	visit(&e.MaxAttempts)
+	visit(&e.Tx)
+	visit(&e.Batch)
+}
+
+func (c *ClaimRow) numbers(visit func(*int)) {
+	visit(&c.Receipt)
+	visit(&c.Batch)
+	visit(&c.Gen)
+	visit(&c.Lane)
+	visit(&c.Seq)
+	visit(&c.ReadyGen)
+	visit(&c.Job)
+	visit(&c.Lease)
+	visit(&c.Attempt)
+	visit(&c.MaxAttempts)
+	visit(&c.ClaimedAt)
+	c.Outcome.number(visit)
+}
+
+func (t *TerminalRow) numbers(visit func(*int)) {
+	visit(&t.Lane)
+	visit(&t.Seq)
+	visit(&t.Gen)
+	visit(&t.Job)
+	visit(&t.Lease)
+	visit(&t.Attempt)
+	visit(&t.MaxAttempts)
+	t.State.number(visit)
+	visit(&t.FinalizedAt)
+}
+
+func (d *DeferredRow) numbers(visit func(*int)) {
+	visit(&d.Job)
+	visit(&d.Lane)
+	visit(&d.Lease)
+	visit(&d.Attempt)
+	visit(&d.MaxAttempts)
+	visit(&d.RunAt)
+	visit(&d.Tx)
+}
+
+var isolations = []Isolation{ReadCommitted, RepeatableRead, Serializable}
+
+func (t *TxRow) numbers(visit func(*int)) {
+	visit(&t.ID)
+	level := slices.Index(isolations, t.Isolation)
+	visit(&level)
+	t.Isolation = isolations[level]
+}
+
+func (o *Outcome) number(visit func(*int)) {
+	n := int(*o)
+	visit(&n)
+	*o = Outcome(n)
+}
+
+func (f *Flat) numbers(visit func(*int)) {
+	f.vars.numbers(visit)
+	for lane := range f.lastSeq {
+		visit(&f.lastSeq[lane])
+	}
+	for queue := range f.rollups {
+		f.rollups[queue].numbers(visit)
+	}
+	walkTable(&f.entries, visit, (*EntryRow).numbers)
+	walkTable(&f.claims, visit, (*ClaimRow).numbers)
+	walkTable(&f.terminals, visit, (*TerminalRow).numbers)
+	walkTable(&f.deferred, visit, (*DeferredRow).numbers)
+	walkTable(&f.txs, visit, (*TxRow).numbers)
+}
+
+// walkTable visits the table's length, which a decoder changes, then each row.
+func walkTable[T any](table *[]T, visit func(*int), numbers func(*T, func(*int))) {
+	length := len(*table)
+	visit(&length)
+	if length > len(*table) {
+		*table = slices.Grow(*table, length-len(*table))
+	}
+	*table = (*table)[:length]
+	for i := range *table {
+		numbers(&(*table)[i], visit)
+	}
+}
+
+// Encode appends the state's encoding.
+func (f *Flat) Encode(to []byte) []byte {
+	f.numbers(func(n *int) { to = binary.AppendVarint(to, int64(*n)) })
+	return to
+}
+
+// Decode makes f the state that was encoded, reusing what f holds; f's configuration must be that of the state.
+// It is only for what Encode made: anything else is a bug of the caller's, and panics.
+func (f *Flat) Decode(from []byte) {
+	f.numbers(func(n *int) {
+		value, size := binary.Varint(from)
+		if size <= 0 {
+			panic("model: an encoded state is cut short")
+		}
+		*n, from = int(value), from[size:]
+	})
+	if len(from) > 0 {
+		panic(fmt.Sprintf("model: %d bytes follow an encoded state", len(from)))
+	}
+}

@@ -1,0 +1,241 @@
+package model
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// Flat is the store for exploration and for comparison: every table a sorted slice, every question a scan. It is
+// cheap to copy and has a compact encoding, which is what millions of small states need. The zero value is not
+// ready for use: see [NewFlat].
+//
+// Its Put methods are also how a reader of a real database builds a state out of rows.
+type Flat struct {
+	config    *Config
+	vars      Vars
+	lastSeq   []int
+	rollups   []Rollup
+	entries   []EntryRow
+	claims    []ClaimRow
+	terminals []TerminalRow
+	deferred  []DeferredRow
+	txs       []TxRow
+}
+
+var _ Store = (*Flat)(nil)
+
+// NewFlat is the empty state of a fresh installation.
+func NewFlat(config *Config) *Flat {
+	return &Flat{
+		config:  config,
+		vars:    Vars{NextJob: 1, NextBatch: 1, NextReceipt: 1},
+		lastSeq: make([]int, config.Lanes()),
+		rollups: make([]Rollup, len(config.Queues)),
+	}
+}
+
+// Snapshot copies any store's state.
+func Snapshot(s Store) *Flat {
+	f := NewFlat(s.Config())
+	f.vars = s.Vars()
+	for lane := range f.lastSeq {
+		f.lastSeq[lane] = s.LastSeq(lane)
+	}
+	for queue := range f.rollups {
+		f.rollups[queue] = s.Rollup(queue)
+	}
+	f.entries = append(f.entries, s.Entries()...)
+	f.claims = append(f.claims, s.Claims()...)
+	f.terminals = append(f.terminals, s.Terminals()...)
+	f.deferred = append(f.deferred, s.DeferredRows()...)
+	f.txs = append(f.txs, s.Txs()...)
+	return f
+}
+
+// CopyFrom makes f a copy of another state, reusing what f holds.
+func (f *Flat) CopyFrom(from *Flat) {
+	f.config, f.vars = from.config, from.vars
+	f.lastSeq = append(f.lastSeq[:0], from.lastSeq...)
+	f.rollups = append(f.rollups[:0], from.rollups...)
+	f.entries = append(f.entries[:0], from.entries...)
+	f.claims = append(f.claims[:0], from.claims...)
+	f.terminals = append(f.terminals[:0], from.terminals...)
+	f.deferred = append(f.deferred[:0], from.deferred...)
+	f.txs = append(f.txs[:0], from.txs...)
+}
+
+// The single numbers.
+
+func (f *Flat) Config() *Config               { return f.config }
+func (f *Flat) Vars() Vars                    { return f.vars }
+func (f *Flat) SetVars(v Vars)                { f.vars = v }
+func (f *Flat) LastSeq(lane int) int          { return f.lastSeq[lane] }
+func (f *Flat) SetLastSeq(lane, seq int)      { f.lastSeq[lane] = seq }
+func (f *Flat) Rollup(queue int) Rollup       { return f.rollups[queue] }
+func (f *Flat) SetRollup(queue int, r Rollup) { f.rollups[queue] = r }
+
+// Writes.
+
+func (f *Flat) PutEntry(e EntryRow)       { f.entries = put(f.entries, e, byPosition) }
+func (f *Flat) DropEntry(e EntryRow)      { f.entries = drop(f.entries, e, byPosition) }
+func (f *Flat) PutClaim(c ClaimRow)       { f.claims = put(f.claims, c, byReceipt) }
+func (f *Flat) PutDeferred(d DeferredRow) { f.deferred = put(f.deferred, d, byJob) }
+
+func (f *Flat) DropDeferred(d DeferredRow) { f.deferred = drop(f.deferred, d, byJob) }
+func (f *Flat) PutTx(t TxRow)              { f.txs = put(f.txs, t, byID) }
+func (f *Flat) DropTx(id int)              { f.txs = drop(f.txs, TxRow{ID: id}, byID) }
+
+// AddTerminal never replaces: see [Store].
+func (f *Flat) AddTerminal(t TerminalRow) {
+	i, _ := slices.BinarySearchFunc(f.terminals, t, byEnd)
+	f.terminals = slices.Insert(f.terminals, i, t)
+}
+
+func (f *Flat) DropQueueGeneration(gen int) {
+	f.entries = slices.DeleteFunc(f.entries, func(e EntryRow) bool { return e.Gen == gen })
+	f.terminals = slices.DeleteFunc(f.terminals, func(t TerminalRow) bool { return t.Gen == gen })
+}
+
+func (f *Flat) DropClaimGeneration(gen int) {
+	f.claims = slices.DeleteFunc(f.claims, func(c ClaimRow) bool { return c.Gen == gen })
+}
+
+// One row by its name.
+
+func (f *Flat) Tx(id int) (TxRow, bool) {
+	return last(f.txs, func(t TxRow) bool { return t.ID == id })
+}
+
+func (f *Flat) NewestEntry(job int) (newest EntryRow, ok bool) {
+	for _, e := range f.entries {
+		if e.Job == job && (!ok || e.Lease > newest.Lease) {
+			newest, ok = e, true
+		}
+	}
+	return newest, ok
+}
+
+func (f *Flat) Claim(id AttemptID) (ClaimRow, bool) {
+	return last(f.claims, func(c ClaimRow) bool { return c.ID() == id })
+}
+
+func (f *Flat) Terminal(job int) (TerminalRow, bool) {
+	return last(f.terminals, func(t TerminalRow) bool { return t.Job == job })
+}
+
+func (f *Flat) Deferred(job int) (DeferredRow, bool) {
+	return last(f.deferred, func(d DeferredRow) bool { return d.Job == job })
+}
+
+// Rows in the order that a rule takes them.
+
+func (f *Flat) Waiting(lane int) iter.Seq[EntryRow] {
+	return where(f.entries, func(e EntryRow) bool { return e.Lane == lane && e.Waiting() })
+}
+
+func (f *Flat) OpenClaims() iter.Seq[ClaimRow] {
+	open := where(f.claims, func(c ClaimRow) bool { return c.Outcome == Open })
+	return slices.Values(slices.SortedFunc(open, byAge))
+}
+
+func (f *Flat) Due(now int) iter.Seq[DeferredRow] {
+	due := where(f.deferred, func(d DeferredRow) bool { return d.Tx == 0 && d.RunAt <= now })
+	return slices.Values(slices.SortedFunc(due, byDue))
+}
+
+func (f *Flat) EntriesOfTx(tx int) []EntryRow {
+	return slices.Collect(where(f.entries, func(e EntryRow) bool { return e.Tx == tx }))
+}
+
+func (f *Flat) DeferredOfTx(tx int) []DeferredRow {
+	return slices.Collect(where(f.deferred, func(d DeferredRow) bool { return d.Tx == tx }))
+}
+
+func (f *Flat) TerminalsIn(gen int) iter.Seq[TerminalRow] {
+	return where(f.terminals, func(t TerminalRow) bool { return t.Gen == gen })
+}
+
+// Numbers of rows.
+
+func (f *Flat) QueueSlot(gen int) QueueSlot {
+	var slot QueueSlot
+	for _, e := range f.entries {
+		if e.Gen == gen {
+			slot.Committed += one(e.Visible())
+			slot.Waiting += one(e.Waiting())
+			slot.Uncommitted += one(!e.Visible())
+		}
+	}
+	for _, c := range f.claims {
+		slot.OpenClaims += one(c.ReadyGen == gen && c.Outcome == Open)
+	}
+	return slot
+}
+
+func (f *Flat) ClaimSlot(gen int) ClaimSlot {
+	var slot ClaimSlot
+	for _, c := range f.claims {
+		slot.Claims += one(c.Gen == gen)
+		slot.Open += one(c.Gen == gen && c.Outcome == Open)
+	}
+	return slot
+}
+
+func (f *Flat) Tally(queue int) Tally {
+	var t Tally
+	for _, e := range f.entries {
+		if e.Lane/Priorities == queue {
+			t.Entries += one(e.Visible())
+			t.HandedOut += one(e.Batch != 0)
+		}
+	}
+	for _, c := range f.claims {
+		if c.Lane/Priorities == queue {
+			t.Claims++
+			t.Closures += one(c.Outcome != Open)
+		}
+	}
+	for _, row := range f.terminals {
+		if row.Lane/Priorities == queue {
+			t.Completed += one(row.State == Completed)
+			t.Failed += one(row.State == Failed)
+		}
+	}
+	for _, d := range f.deferred {
+		t.Deferred += one(d.Lane/Priorities == queue && d.Tx == 0)
+	}
+	return t
+}
+
+// Whole tables.
+
+func (f *Flat) Entries() []EntryRow         { return f.entries }
+func (f *Flat) Claims() []ClaimRow          { return f.claims }
+func (f *Flat) Terminals() []TerminalRow    { return f.terminals }
+func (f *Flat) DeferredRows() []DeferredRow { return f.deferred }
+func (f *Flat) Txs() []TxRow                { return f.txs }
+
+// The orders of the tables, and of what rules take from them.
+
+func byPosition(a, b EntryRow) int {
+	return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq))
+}
+
+func byReceipt(a, b ClaimRow) int { return cmp.Compare(a.Receipt, b.Receipt) }
+
+func byAge(a, b ClaimRow) int {
+	return cmp.Or(cmp.Compare(a.Gen, b.Gen), cmp.Compare(a.ClaimedAt, b.ClaimedAt), cmp.Compare(a.Receipt, b.Receipt))
+}
+
+func byEnd(a, b TerminalRow) int {
+	return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Lease, b.Lease))
+}
+
+func byJob(a, b DeferredRow) int { return cmp.Compare(a.Job, b.Job) }
+
+func byDue(a, b DeferredRow) int {
+	return cmp.Or(cmp.Compare(a.RunAt, b.RunAt), cmp.Compare(a.Job, b.Job))
+}
+
+func byID(a, b TxRow) int { return cmp.Compare(a.ID, b.ID) }

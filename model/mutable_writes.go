@@ -1,0 +1,238 @@
+package model
+
+import (
+	"maps"
+	"slices"
+)
+
+// The mutable store's writes. Each logs the write that undoes it, then changes the row and its indexes.
+
+func (m *Mutable) PutEntry(e EntryRow) {
+	h, g := homeOf(e), m.queueGen(e.Gen)
+	if old, replaced := g.entries[h]; replaced {
+		m.journal.log(func() { m.PutEntry(old) })
+		m.indexEntry(old, -1)
+	} else {
+		m.journal.log(func() { m.DropEntry(e) })
+		m.entriesOfJob[e.Job] = append(m.entriesOfJob[e.Job], h)
+	}
+	g.entries[h] = e
+	m.indexEntry(e, +1)
+}
+
+func (m *Mutable) DropEntry(e EntryRow) {
+	h, g := homeOf(e), m.queueGen(e.Gen)
+	old, ok := g.entries[h]
+	if !ok {
+		return
+	}
+	m.journal.log(func() { m.PutEntry(old) })
+	delete(g.entries, h)
+	m.indexEntry(old, -1)
+	homes := slices.DeleteFunc(m.entriesOfJob[e.Job], func(other home) bool { return other == h })
+	setOrDelete(m.entriesOfJob, e.Job, homes, len(homes))
+}
+
+// indexEntry counts a row in (+1) or out (-1), by what it is now.
+func (m *Mutable) indexEntry(e EntryRow, by int) {
+	slot, tally := &m.queueGen(e.Gen).slot, &m.tallies[e.Lane/Priorities]
+	switch {
+	case !e.Visible():
+		slot.Uncommitted += by
+		setMember(m.entriesOfTx, e.Tx, homeOf(e), by > 0)
+	case e.Waiting():
+		slot.Committed += by
+		slot.Waiting += by
+		tally.Entries += by
+		m.waiting[e.Lane].set(homeOf(e), by > 0)
+	default:
+		slot.Committed += by
+		tally.Entries += by
+		tally.HandedOut += by
+	}
+}
+
+func (m *Mutable) PutClaim(c ClaimRow) {
+	g := m.claimGen(c.Gen)
+	if old, replaced := g.claims[c.Receipt]; replaced {
+		m.journal.log(func() { m.PutClaim(old) })
+		m.indexClaim(old, -1)
+	} else {
+		m.journal.log(func() { m.dropClaim(c) })
+	}
+	g.claims[c.Receipt] = c
+	m.indexClaim(c, +1)
+}
+
+func (m *Mutable) dropClaim(c ClaimRow) {
+	g := m.claimGen(c.Gen)
+	old := g.claims[c.Receipt]
+	m.journal.log(func() { m.PutClaim(old) })
+	delete(g.claims, c.Receipt)
+	m.indexClaim(old, -1)
+}
+
+func (m *Mutable) indexClaim(c ClaimRow, by int) {
+	tally := &m.tallies[c.Lane/Priorities]
+	tally.Claims += by
+	if c.Outcome == Open {
+		m.open.set(c, by > 0)
+		m.claimGen(c.Gen).open += by
+		n := m.openByReady[c.ReadyGen] + by
+		setOrDelete(m.openByReady, c.ReadyGen, n, n)
+	} else {
+		tally.Closures += by
+	}
+	if by > 0 {
+		m.claimHome[c.ID()] = claimHome{c.Gen, c.Receipt}
+	} else {
+		delete(m.claimHome, c.ID())
+	}
+}
+
+// AddTerminal never replaces: see [Store].
+func (m *Mutable) AddTerminal(t TerminalRow) {
+	g := m.queueGen(t.Gen)
+	before, had := m.terminalOf[t.Job]
+	m.journal.log(func() {
+		g := m.queueGen(t.Gen)
+		g.terminals = g.terminals[:len(g.terminals)-1]
+		m.countTerminal(t, -1)
+		m.terminalOf[t.Job] = before
+		if !had {
+			delete(m.terminalOf, t.Job)
+		}
+	})
+	g.terminals = append(g.terminals, t)
+	m.countTerminal(t, +1)
+	m.terminalOf[t.Job] = t
+}
+
+func (m *Mutable) countTerminal(t TerminalRow, by int) {
+	tally := &m.tallies[t.Lane/Priorities]
+	if t.State == Completed {
+		tally.Completed += by
+	} else {
+		tally.Failed += by
+	}
+}
+
+func (m *Mutable) PutDeferred(d DeferredRow) {
+	if old, replaced := m.deferred[d.Job]; replaced {
+		m.journal.log(func() { m.PutDeferred(old) })
+		m.indexDeferred(old, -1)
+	} else {
+		m.journal.log(func() { m.DropDeferred(d) })
+	}
+	m.deferred[d.Job] = d
+	m.indexDeferred(d, +1)
+}
+
+func (m *Mutable) DropDeferred(d DeferredRow) {
+	old, ok := m.deferred[d.Job]
+	if !ok {
+		return
+	}
+	m.journal.log(func() { m.PutDeferred(old) })
+	delete(m.deferred, d.Job)
+	m.indexDeferred(old, -1)
+}
+
+func (m *Mutable) indexDeferred(d DeferredRow, by int) {
+	if d.Tx != 0 {
+		setMember(m.deferredOfTx, d.Tx, d.Job, by > 0)
+		return
+	}
+	m.due.set(d, by > 0)
+	m.tallies[d.Lane/Priorities].Deferred += by
+}
+
+func (m *Mutable) PutTx(t TxRow) {
+	if old, replaced := m.txs[t.ID]; replaced {
+		m.journal.log(func() { m.PutTx(old) })
+	} else {
+		m.journal.log(func() { m.DropTx(t.ID) })
+	}
+	m.txs[t.ID] = t
+}
+
+func (m *Mutable) DropTx(id int) {
+	if old, ok := m.txs[id]; ok {
+		m.journal.log(func() { m.PutTx(old) })
+		delete(m.txs, id)
+	}
+}
+
+// DropQueueGeneration takes the bucket out row by row, since each row has its indexes.
+func (m *Mutable) DropQueueGeneration(gen int) {
+	g, ok := m.queueGens[gen]
+	if !ok {
+		return
+	}
+	entries, terminals := slices.Collect(maps.Values(g.entries)), g.terminals
+	m.journal.log(func() {
+		for _, e := range entries {
+			m.PutEntry(e)
+		}
+		for _, t := range terminals {
+			m.AddTerminal(t)
+		}
+	})
+	m.journal.pause(func() {
+		for _, e := range entries {
+			m.DropEntry(e)
+		}
+	})
+	for _, t := range terminals {
+		m.countTerminal(t, -1)
+		if m.terminalOf[t.Job] == t {
+			delete(m.terminalOf, t.Job)
+		}
+	}
+	delete(m.queueGens, gen)
+}
+
+func (m *Mutable) DropClaimGeneration(gen int) {
+	g, ok := m.claimGens[gen]
+	if !ok {
+		return
+	}
+	claims := slices.Collect(maps.Values(g.claims))
+	m.journal.log(func() {
+		for _, c := range claims {
+			m.PutClaim(c)
+		}
+	})
+	m.journal.pause(func() {
+		for _, c := range claims {
+			m.dropClaim(c)
+		}
+	})
+	delete(m.claimGens, gen)
+}
+
+func homeOf(e EntryRow) home { return home{e.Gen, e.Lane, e.Seq} }
+
+// setMember puts a member into a set of sets, or takes it out; a set that is empty is not kept.
+func setMember[K, M comparable](sets map[K]map[M]bool, key K, member M, in bool) {
+	switch set := sets[key]; {
+	case in && set == nil:
+		sets[key] = map[M]bool{member: true}
+	case in:
+		set[member] = true
+	default:
+		delete(set, member)
+		if len(set) == 0 {
+			delete(sets, key)
+		}
+	}
+}
+
+// setOrDelete keeps a value in a map unless its size is 0, so that an index forgets what was pruned.
+func setOrDelete[K comparable, V any](index map[K]V, key K, value V, size int) {
+	if size == 0 {
+		delete(index, key)
+	} else {
+		index[key] = value
+	}
+}
