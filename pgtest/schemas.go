@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -31,14 +34,15 @@ type Schemas struct {
 	server  *Server
 	pool    *pgxpool.Pool
 	prepare Prepare
-	forget  func()
+	forget  func() // the server's Close needn't close this any more
 
-	ready  chan result    // what the maker made
-	cancel func()         // ends the maker
-	done   sync.WaitGroup // the maker's end
+	ready   chan result    // what the maker made
+	closing chan struct{}  // closed by Close: the maker begins no more
+	cut     func()         // ends the maker in the middle of a schema
+	maker   sync.WaitGroup // the maker's end
 
-	mu     sync.Mutex // guards what follows
-	count  int        // names given so far
+	mu     sync.Mutex      // guards what follows
+	made   map[string]bool // schemas that exist, or may; kept only when they are dropped one by one
 	closed bool
 }
 
@@ -58,28 +62,31 @@ func (s *Server) NewSchemas(ctx context.Context, prepare Prepare, ahead int) (*S
 	if err != nil {
 		return nil, err
 	}
-	making, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	// One less in the channel: the maker holds one more in its hand.
-	supply := &Schemas{server: s, pool: pool, prepare: prepare, ready: make(chan result, ahead-1), cancel: cancel}
-	forget, err := s.own(func(context.Context) error { return supply.Close() })
-	if err != nil {
-		cancel()
-		pool.Close()
-		return nil, err
+	making, cut := context.WithCancel(context.WithoutCancel(ctx))
+	supply := &Schemas{
+		server: s, pool: pool, prepare: prepare,
+		ready:   make(chan result, ahead-1), // the maker holds one more in its hand
+		closing: make(chan struct{}), cut: cut,
+		made: map[string]bool{},
 	}
-	supply.forget = forget
-	supply.done.Go(func() { supply.keepMaking(making) })
+	supply.forget, err = s.own(func(context.Context) error { return supply.Close() })
+	if err != nil {
+		cut()
+		pool.Close()
+		return nil, fmt.Errorf("pgtest: schemas: %w", err)
+	}
+	supply.maker.Go(func() { supply.keepMaking(making) })
 	return supply, nil
 }
 
 // keepMaking is the maker. A failure takes a place like a schema does, so that a
 // server that is down isn't asked again before somebody wants a schema.
 func (s *Schemas) keepMaking(ctx context.Context) {
-	for ctx.Err() == nil {
+	for {
 		schema, err := s.create(ctx)
 		select {
 		case s.ready <- result{schema, err}:
-		case <-ctx.Done():
+		case <-s.closing:
 			return
 		}
 	}
@@ -93,7 +100,7 @@ func (s *Schemas) Get(t TB) string {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	if s.server.Kind() == KindDSN {
+	if s.dropsEach() {
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 			defer cancel()
@@ -111,6 +118,8 @@ func (s *Schemas) Take(ctx context.Context) (schema string, drop func(context.Co
 	var made result
 	select {
 	case made = <-s.ready:
+	case <-s.closing:
+		return "", nil, fmt.Errorf("pgtest: take a schema: %w", ErrClosed)
 	case <-ctx.Done():
 		return "", nil, fmt.Errorf("pgtest: take a schema: %w", ctx.Err())
 	}
@@ -120,34 +129,72 @@ func (s *Schemas) Take(ctx context.Context) (schema string, drop func(context.Co
 			return "", nil, made.err
 		}
 	}
-	drop = func(ctx context.Context) error { return dropSchema(ctx, s.pool, made.schema) }
-	return made.schema, drop, nil
+	return made.schema, func(ctx context.Context) error { return s.drop(ctx, made.schema) }, nil
 }
 
 // Close ends the maker and closes the pool. On a server that isn't ours it drops
-// every schema that was made. It may be called more than once.
+// every schema that was made and is still there. It may be called more than once.
 func (s *Schemas) Close() error {
 	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil
-	}
+	closed := s.closed
 	s.closed = true
 	s.mu.Unlock()
+	if closed {
+		return nil
+	}
 	s.forget()
-	s.cancel()
-	s.done.Wait()
-	s.pool.Close()
-	return nil
+	close(s.closing)
+	// A statement that is cut may still run on the server, and make what we then
+	// fail to see: on a server that isn't ours the maker gets time to finish.
+	patience := time.Duration(0)
+	if s.dropsEach() {
+		patience = closeTimeout
+	}
+	timer := time.AfterFunc(patience, s.cut)
+	s.maker.Wait()
+	timer.Stop()
+	s.cut()
+	defer s.pool.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	s.mu.Lock()
+	left := slices.Sorted(maps.Keys(s.made))
+	s.mu.Unlock()
+	var errs []error
+	for _, schema := range left {
+		errs = append(errs, s.drop(ctx, schema))
+	}
+	return errors.Join(errs...)
 }
+
+// dropsEach: our own server goes as a whole.
+func (s *Schemas) dropsEach() bool { return !s.server.HasProcess() }
 
 func (s *Schemas) create(ctx context.Context) (string, error) {
-	return "", errors.New("pgtest: not built yet")
+	schema := s.server.nextSchema()
+	if s.dropsEach() {
+		s.mu.Lock()
+		s.made[schema] = true // before it is: a lost answer doesn't lose the name
+		s.mu.Unlock()
+	}
+	if _, err := s.pool.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
+		return "", fmt.Errorf("pgtest: create schema %s: %w", schema, err)
+	}
+	if s.prepare == nil {
+		return schema, nil
+	}
+	if err := s.prepare(ctx, s.pool, schema); err != nil {
+		return "", fmt.Errorf("pgtest: prepare schema %s: %w", schema, err)
+	}
+	return schema, nil
 }
 
-func dropSchema(ctx context.Context, pool *pgxpool.Pool, schema string) error {
-	if _, err := pool.Exec(ctx, "DROP SCHEMA IF EXISTS "+schema+" CASCADE"); err != nil {
+func (s *Schemas) drop(ctx context.Context, schema string) error {
+	if _, err := s.pool.Exec(ctx, "DROP SCHEMA IF EXISTS "+schema+" CASCADE"); err != nil {
 		return fmt.Errorf("pgtest: drop schema %s: %w", schema, err)
 	}
+	s.mu.Lock()
+	delete(s.made, schema)
+	s.mu.Unlock()
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 type Server struct {
 	source  Source
 	back    backend
+	token   uint32 // marks the names of scratch schemas as ours
 	startup time.Duration
 
 	process sync.Mutex // held through each fault, so that they don't overlap
@@ -23,17 +24,20 @@ type Server struct {
 	closed  bool
 	owned   map[int]func(context.Context) error // what Close gives back first: databases, schemas
 	nextOwn int
+	schemas int // names of scratch schemas given so far
 }
 
-func newServer(source Source, back backend, startup time.Duration) *Server {
-	return &Server{source: source, back: back, startup: startup, owned: map[int]func(context.Context) error{}}
+func newServer(source Source, back backend, token uint32, startup time.Duration) *Server {
+	return &Server{source: source, back: back, token: token, startup: startup, owned: map[int]func(context.Context) error{}}
 }
 
 // closeTimeout bounds what Close gives back on the server.
 const closeTimeout = 30 * time.Second
 
 // Describe says in one line which server this is, without a password.
-func (s *Server) Describe() string { return s.source.Describe() }
+func (s *Server) Describe() string {
+	return fmt.Sprintf("PostgreSQL %s, %s", s.source.Version, s.back.describe())
+}
 
 // Version is the server's version.
 func (s *Server) Version() Version { return s.source.Version }
@@ -82,7 +86,8 @@ func (s *Server) Kill() error { return s.fault("kill", s.back.kill) }
 // still: connections stay open and nothing answers. Errors: ErrNotRunning, ErrNoProcess.
 func (s *Server) Pause() error { return s.fault("pause", s.back.pause) }
 
-// Resume ends a Pause. It does nothing to a server that isn't paused.
+// Resume ends a Pause, and does nothing to a server that runs unpaused. Errors:
+// ErrNotRunning, ErrNoProcess.
 func (s *Server) Resume() error { return s.fault("resume", s.back.resume) }
 
 // Restart starts a server that was stopped or killed, and stops a running one
@@ -197,4 +202,12 @@ func (s *Server) own(give func(context.Context) error) (forget func(), err error
 		defer s.mu.Unlock()
 		delete(s.owned, id)
 	}, nil
+}
+
+// nextSchema gives a name for a scratch schema, once.
+func (s *Server) nextSchema() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.schemas++
+	return schemaName(s.token, s.schemas)
 }

@@ -30,7 +30,7 @@ type Source struct {
 	Version Version
 
 	where string
-	open  func(ctx context.Context) (backend, error)
+	open  func(ctx context.Context, token uint32) (backend, error)
 }
 
 // Describe says in one line what was found, without a password.
@@ -43,6 +43,7 @@ func (s Source) HasProcess() bool { return s.Kind != KindDSN }
 // backend is one kind of running server. A new kind (a container, a downloaded
 // server) is one implementation and one finder. Server serialises the calls.
 type backend interface {
+	describe() string
 	dsn() string
 	tcpDSN() string
 	logTail() string
@@ -98,9 +99,10 @@ func (s Source) Start(ctx context.Context) (*Server, error) {
 		return nil, &InputError{"Source", "", "is the zero value: take it from Find"}
 	}
 	began := time.Now()
-	b, err := s.open(ctx)
+	token := newToken()
+	b, err := s.open(ctx, token)
 	if err != nil {
 		return nil, err
 	}
-	return newServer(s, b, time.Since(began)), nil
+	return newServer(s, b, token, time.Since(began)), nil
 }
