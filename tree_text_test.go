@@ -78,7 +78,7 @@ func checkDensity(tr *tree, f *findings) {
 	}
 }
 
-// countComments counts the lines of a text that aren't blank, and those of them that hold a comment and nothing else.
+// countComments counts the lines of a text that aren't blank, and those of them that carry a comment, also at their end.
 func countComments(ext, text string) (lines, comments int) {
 	opens, closes, single := "/*", "*/", "//"
 	switch ext {
@@ -89,15 +89,15 @@ func countComments(ext, text string) (lines, comments int) {
 	}
 	inside := false
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" {
+		line = " " + strings.TrimSpace(line)
+		if line == " " {
 			continue
 		}
 		lines++
-		if inside || strings.HasPrefix(line, opens) || strings.HasPrefix(line, single) {
+		if inside || strings.Contains(line, " "+opens) || strings.Contains(line, " "+single) {
 			comments++
 		}
-		if inside || strings.HasPrefix(line, opens) {
+		if inside || strings.Contains(line, " "+opens) {
 			inside = !strings.HasSuffix(line, closes)
 		}
 	}
