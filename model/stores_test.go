@@ -1,0 +1,191 @@
+package model
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawAction draws an action that may make sense in the state: mostly of things that are there.
+func drawAction(t *rapid.T, s Store) Action {
+	small := func(label string, from, to int) int { return rapid.IntRange(from, to).Draw(t, label) }
+	queue := rapid.SampledFrom(append(slices.Clone(s.Config().Queues), "?")).Draw
+	now := small("now", 0, 20)
+	attempts := func() []AttemptID {
+		ids := []AttemptID{{Job: small("job", 0, 5), Lease: small("lease", 0, 2)}}
+		if claims := s.Claims(); len(claims) > 0 {
+			for range small("known", 0, 3) {
+				ids = append(ids, rapid.SampledFrom(claims).Draw(t, "claim").ID())
+			}
+		}
+		return ids
+	}
+	switch rapid.SampledFrom(ActionNames()).Draw(t, "name") {
+	case "Enqueue":
+		return Enqueue{queue(t, "queue"), small("priority", 1, 4), small("count", 0, 3), small("attempts", 1, 2), now}
+	case "Begin":
+		return Begin{small("tx", 0, 3), rapid.SampledFrom(isolations).Draw(t, "isolation")}
+	case "EnqueueTx":
+		return EnqueueTx{small("tx", 1, 3), queue(t, "queue"), small("priority", 1, 4), small("count", 1, 2), 1, now}
+	case "Commit":
+		return Commit{small("tx", 1, 3)}
+	case "Rollback":
+		return Rollback{small("tx", 1, 3)}
+	case "Promote":
+		return Promote{small("limit", 0, 3), now}
+	case "Complete":
+		return Complete{attempts(), now}
+	case "Fail":
+		return Fail{attempts(), now}
+	case "RescueStale":
+		return RescueStale{small("older", 0, 9), small("limit", 0, 3), now}
+	case "RotateQueue":
+		return RotateQueue{now}
+	case "RotateClaims":
+		return RotateClaims{now}
+	case "PruneQueue":
+		return PruneQueue{small("retention", 0, 9), now}
+	case "PruneClaims":
+		return PruneClaims{now}
+	case "Counts":
+		return CountsOf{queue(t, "queue")}
+	case "Job":
+		return JobOf{small("job", 0, 9)}
+	case "Reopen":
+		return Reopen{}
+	default:
+		return Claim{queue(t, "queue"), small("limit", 0, 4), now}
+	}
+}
+
+func drawConfig(t *rapid.T) *Config {
+	return &Config{
+		QueueSlots: rapid.IntRange(2, 4).Draw(t, "queue slots"),
+		ClaimSlots: rapid.IntRange(2, 4).Draw(t, "claim slots"),
+		Queues:     []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(t, "queues")],
+	}
+}
+
+// The two stores answer every question alike after every action, and an undo brings back exactly what was.
+func TestStoresInStep(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		config := drawConfig(t)
+		flat, mutable := NewFlat(config), NewMutable(config)
+		type moment struct {
+			mark Mark
+			flat *Flat
+		}
+		var moments []moment
+		t.Repeat(map[string]func(*rapid.T){
+			"apply": func(t *rapid.T) {
+				applyBoth(t, flat, mutable, drawAction(t, flat))
+			},
+			"mark": func(*rapid.T) {
+				moments = append(moments, moment{mutable.Mark(), Snapshot(flat)})
+			},
+			"undo": func(t *rapid.T) {
+				if len(moments) == 0 {
+					t.Skip("nothing is marked")
+				}
+				at := rapid.IntRange(0, len(moments)-1).Draw(t, "to")
+				mutable.Undo(moments[at].mark)
+				flat.CopyFrom(moments[at].flat)
+				moments = moments[:at]
+			},
+			"keep": func(*rapid.T) {
+				mutable.Keep()
+				moments = nil
+			},
+			"": func(t *rapid.T) { requireSame(t, flat, mutable) },
+		})
+	})
+}
+
+func applyBoth(t *rapid.T, flat *Flat, mutable *Mutable, a Action) {
+	before := Snapshot(flat)
+	want, wantErr := Apply(flat, a)
+	got, gotErr := Apply(mutable, a)
+	if wantErr != nil || gotErr != nil {
+		if !errors.Is(wantErr, ErrDisabled) || gotErr == nil || wantErr.Error() != gotErr.Error() {
+			t.Fatalf("%s: flat says %v, mutable %v", a, wantErr, gotErr)
+		}
+		if !slices.Equal(before.Encode(nil), flat.Encode(nil)) {
+			t.Fatalf("%s: disabled, but the state changed", a)
+		}
+		return
+	}
+	if want.String() != got.String() {
+		t.Fatalf("%s: flat says %s, mutable %s", a, want, got)
+	}
+}
+
+// requireSame compares the tables and every other answer of the two stores.
+func requireSame(t *rapid.T, flat *Flat, mutable *Mutable) {
+	if want, got := Canonical(flat), Canonical(mutable); want != got {
+		t.Fatalf("flat:\n%s\nmutable:\n%s", want, got)
+	}
+	if !slices.Equal(flat.Encode(nil), Snapshot(mutable).Encode(nil)) {
+		t.Fatal("the tables differ where the canonical text doesn't look")
+	}
+	same(t, "open claims", slices.Collect(flat.OpenClaims()), slices.Collect(mutable.OpenClaims()))
+	same(t, "due", slices.Collect(flat.Due(10)), slices.Collect(mutable.Due(10)))
+	for lane := range flat.Config().Lanes() {
+		same(t, "waiting", slices.Collect(flat.Waiting(lane)), slices.Collect(mutable.Waiting(lane)))
+	}
+	for queue := range flat.Config().Queues {
+		same(t, "tally", []Tally{flat.Tally(queue)}, []Tally{mutable.Tally(queue)})
+	}
+	for gen := range flat.Vars().Queue.Generation + 1 {
+		same(t, "queue slot", []QueueSlot{flat.QueueSlot(gen)}, []QueueSlot{mutable.QueueSlot(gen)})
+		terminals := func(s Store) []TerminalRow { return slices.SortedFunc(s.TerminalsIn(gen), byEnd) }
+		same(t, "terminals", terminals(flat), terminals(mutable))
+	}
+	for gen := range flat.Vars().Claims.Generation + 1 {
+		same(t, "claim slot", []ClaimSlot{flat.ClaimSlot(gen)}, []ClaimSlot{mutable.ClaimSlot(gen)})
+	}
+	for job := range flat.Vars().NextJob {
+		wantEntry, _ := flat.NewestEntry(job)
+		gotEntry, _ := mutable.NewestEntry(job)
+		same(t, "newest entry", []EntryRow{wantEntry}, []EntryRow{gotEntry})
+		wantEnd, _ := flat.Terminal(job)
+		gotEnd, _ := mutable.Terminal(job)
+		same(t, "terminal", []TerminalRow{wantEnd}, []TerminalRow{gotEnd})
+		wantLater, _ := flat.Deferred(job)
+		gotLater, _ := mutable.Deferred(job)
+		same(t, "deferred", []DeferredRow{wantLater}, []DeferredRow{gotLater})
+	}
+	for _, c := range flat.Claims() {
+		got, _ := mutable.Claim(c.ID())
+		same(t, "claim", []ClaimRow{c}, []ClaimRow{got})
+	}
+	for _, tx := range flat.Txs() {
+		same(t, "entries of tx", flat.EntriesOfTx(tx.ID), mutable.EntriesOfTx(tx.ID))
+		same(t, "deferred of tx", flat.DeferredOfTx(tx.ID), mutable.DeferredOfTx(tx.ID))
+	}
+}
+
+func same[T comparable](t *rapid.T, what string, flat, mutable []T) {
+	t.Helper()
+	if !slices.Equal(flat, mutable) {
+		t.Fatalf("%s: flat says %+v, mutable %+v", what, flat, mutable)
+	}
+}
+
+// A state decodes to itself, into a store that held something else.
+func TestEncodingRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		config := drawConfig(t)
+		f, other := NewFlat(config), NewFlat(config)
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			_, _ = Apply(f, drawAction(t, f))
+			other.Decode(f.Encode(nil))
+			if !slices.Equal(f.Encode(nil), other.Encode(nil)) || Canonical(f) != Canonical(other) {
+				t.Fatalf("decoded to another state:\n%s\nof:\n%s", Canonical(other), Canonical(f))
+			}
+		}
+	})
+}
