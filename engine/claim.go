@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Claim hands out up to limit (1 to 4,096) jobs of the queue: the best priority first, and within a lane in lane order
+// among the jobs that are visible (P4). Each comes with the receipt of its attempt, open until the attempt is closed or
+// rescued.
+//
+// A lane that another claim is at work on is passed over, so that a slow claimer stalls nobody: no attempts and no error
+// mean "nothing unlocked and visible", not "the queue is empty". If the error is ErrAmbiguous the attempts may be open
+// without anybody knowing; RescueStale gives them back. Errors: ErrInvalid; otherwise see SafeToRetry.
+func (e *Engine) Claim(ctx context.Context, queue string, limit int) ([]Attempt, error) {
+	const op = "Claim"
+	if err := checkName(op, "queue", queue); err != nil {
+		return nil, err
+	}
+	if err := checkCount(op, "limit", limit, receiptsPerBatch); err != nil {
+		return nil, err
+	}
+	lanes, err := e.lanesOf(ctx, queue, false)
+	if err != nil {
+		return nil, err
+	}
+	c := claiming{e: e, queue: queue, limit: limit}
+	err = e.untilCurrent(ctx, op, func(t *txn) (moved, commit bool, err error) {
+		return c.run(ctx, t, lanes)
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.advanceHints()
+	return c.attempts, nil
+}
+
+// claiming is one claim under way.
+type claiming struct {
+	e     *Engine
+	queue string
+	limit int
+
+	lanes    []lane // locked by this claim, best priority first
+	hints    []hint // of those lanes
+	sights   []sight
+	queueAt  window // of the queue ring, read under the locks
+	claimAt  window // of the claim ring
+	gens     []int64
+	attempts []Attempt
+	lastRank int   // of the last job handed out: index into lanes
+	lastSeq  int64 // and its position
+}
+
+// run is one try. moved says that a ring turned between the read of its cursor and the locks; nothing was written then.
+func (c *claiming) run(ctx context.Context, t *txn, lanes []lane) (moved, commit bool, err error) {
+	*c = claiming{e: c.e, queue: c.queue, limit: c.limit}
+	if err := c.lockLanes(ctx, t, lanes); err != nil || len(c.lanes) == 0 {
+		return false, false, err
+	}
+	if err := c.lookAtEvidence(ctx, t); err != nil {
+		return false, false, err
+	}
+	ok, err := c.handOut(ctx, t)
+	return !ok, len(c.attempts) > 0, err
+}
+
+// lockLanes tries the lanes' locks and then, in a later statement, reads the rings. What the lock waited for, or raced
+// with, is thereby visible to every later statement.
+func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
+	e := c.e
+	keys := make([]int64, len(lanes))
+	for i, l := range lanes {
+		keys[i] = key(e.cfg.Schema, keyLane, int64(l.id))
+	}
+	var got []bool
+	var xmin, xmax uint64
+	var b pgx.Batch
+	t.queueXid(&b)
+	b.Queue(e.sql.get("plan_settings", children{}))
+	b.Queue(e.sql.get("try_keys", children{}), keys).QueryRow(func(row pgx.Row) error { return row.Scan(&got) })
+	b.Queue(e.sql.get("snapshot", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin, &xmax) })
+	b.Queue(e.sql.get("read_window", children{Ring: e.queue})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.queueAt) })
+	b.Queue(e.sql.get("read_window", children{Ring: e.claim})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.claimAt) })
+	if err := send(ctx, t, &b); err != nil {
+		return err
+	}
+	for i, l := range lanes {
+		if !got[i] {
+			continue
+		}
+		h := e.hints.get(l.id)
+		c.lanes = append(c.lanes, l)
+		c.hints = append(c.hints, h)
+		c.sights = append(c.sights, sight{xmin: xmin, xmax: xmax, window: c.queueAt, last: map[int64]int64{}})
+		c.gens = union(c.gens, h.generations(c.queueAt))
+	}
+	return nil
+}
+
+// at names the children of this claim: the current claim slot and the queue slots that may have something.
+func (c *claiming) at() children {
+	return children{Claim: c.e.claim.slot(c.claimAt.current()), Slots: c.e.queue.slotsOf(c.gens)}
+}
+
+// lookAtEvidence locks the children, claim ring first, and reads the evidence that the hints haven't seen. The lane
+// lock keeps it from growing until this transaction ends.
+func (c *claiming) lookAtEvidence(ctx context.Context, t *txn) error {
+	ids, seen := make([]int32, len(c.lanes)), make([]int64, len(c.lanes))
+	for i, l := range c.lanes {
+		ids[i], seen[i] = l.id, c.hints[i].seen
+	}
+	var b pgx.Batch
+	b.Queue(c.e.sql.get("lock_claim_children", c.at()))
+	b.Queue(c.e.sql.get("new_evidence", c.at()), ids, seen).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var i int
+			var text string
+			var lasts []int64
+			s := sight{}
+			if err := rows.Scan(&i, &text, &s.seen, &lasts); err != nil {
+				return err
+			}
+			spent, err := parseSpans(text)
+			if err != nil {
+				return err
+			}
+			c.sights[i-1].seen, c.sights[i-1].spent = s.seen, spent
+			for k, g := range c.gens {
+				c.sights[i-1].last[g] = lasts[k]
+			}
+		}
+		return rows.Err()
+	})
+	return send(ctx, t, &b)
+}
+
+// handOut picks the jobs and writes evidence and receipts in one statement, if both cursors still stand and no
+// generation looked at was pruned; ok says whether that was so.
+func (c *claiming) handOut(ctx context.Context, t *txn) (ok bool, err error) {
+	var ranks, ids []int32
+	var los, his []int64
+	for i, l := range c.lanes {
+		for _, sp := range c.hints[i].open.minus(c.sights[i].spent) {
+			ranks, ids = append(ranks, int32(i)), append(ids, l.id)
+			los, his = append(los, sp.lo), append(his, sp.hi)
+		}
+	}
+	rows, err := t.Query(ctx, c.e.sql.get("hand_out", c.at()), c.queueAt.current(), c.claimAt.current(), c.gens,
+		ranks, ids, los, his, c.limit, c.e.now())
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var some bool
+		var rank int
+		var lane int32
+		var seq int64
+		a := Attempt{Queue: c.queue, Receipt: Receipt{claimGeneration: c.claimAt.current()}}
+		r := &a.Receipt
+		if err := rows.Scan(&ok, &some, &rank, &lane, &seq, &r.readyGeneration, &r.batch, &r.index, &r.job, &r.runLease,
+			&a.Attempt, &a.Max, &a.CreatedAt, &a.Kind, &a.Args); err != nil {
+			return false, err
+		}
+		if !some {
+			continue
+		}
+		r.lane, a.Priority = lane, int(c.lanes[rank].priority)
+		c.attempts = append(c.attempts, a)
+		c.lastRank, c.lastSeq = rank, seq
+	}
+	return ok, rows.Err()
+}
+
+// advanceHints remembers what this claim saw, once it has committed or found nothing.
+func (c *claiming) advanceHints() {
+	for i, l := range c.lanes {
+		s := c.sights[i]
+		switch {
+		case len(c.attempts) < c.limit || i < c.lastRank:
+			s.upTo = endless
+		case i == c.lastRank:
+			s.upTo = c.lastSeq + 1
+		}
+		c.e.hints.put(l.id, c.hints[i].advance(s))
+	}
+}

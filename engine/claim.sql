@@ -1,0 +1,97 @@
+{{/* Plans that don't depend on statistics: children go from empty to millions of rows and back between analyzes, and a
+     plan made for an empty table is ruinous on a full one (hazard 13). Local to the transaction (hazard 15). */}}
+{{define "plan_settings"}}
+/* awa:Plan */
+SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+       set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true)
+{{end}}
+
+{{define "try_keys"}}
+/* awa:Lock */
+SELECT array_agg(pg_try_advisory_xact_lock(k) ORDER BY place) FROM unnest($1::bigint[]) WITH ORDINALITY AS t(k, place)
+{{end}}
+
+{{define "snapshot"}}
+/* awa:Claim */
+SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint FROM pg_current_snapshot() AS s
+{{end}}
+
+{{/* Claim children before queue children; within a slot the gate child first. */}}
+{{define "lock_claim_children"}}
+/* awa:Claim */
+LOCK TABLE {{.S}}.lease_claim_batches_{{.Claim}}
+{{- range .Slots}}, {{$.S}}.ready_entries_{{.}}, {{$.S}}.ready_claim_attempt_batches_{{.}}{{end}} IN ROW EXCLUSIVE MODE
+{{end}}
+
+{{/* For each lane: the evidence written since the hint, the newest batch of it, and per slot the highest position. */}}
+{{define "new_evidence"}}
+/* awa:Claim */
+SELECT a.place, coalesce(e.lane_seqs, '{}')::text, coalesce(e.batch_id, 0),
+       ARRAY[{{range $i, $slot := .Slots}}{{if $i}}, {{end}}
+           coalesce((SELECT max(r.lane_seq) FROM {{$.S}}.ready_entries_{{$slot}} r WHERE r.lane_id = a.lane_id), 0){{end}}]
+  FROM unnest($1::integer[], $2::bigint[]) WITH ORDINALITY AS a(lane_id, seen, place)
+ CROSS JOIN LATERAL (
+       SELECT range_agg(x.lane_seqs) AS lane_seqs, max(x.batch_id) AS batch_id
+         FROM ({{range $i, $slot := .Slots}}{{if $i}}
+               UNION ALL{{end}}
+               SELECT b.lane_seqs, b.batch_id FROM {{$.S}}.ready_claim_attempt_batches_{{$slot}} b
+                WHERE b.lane_id = a.lane_id AND b.batch_id > a.seen{{end}}) x
+       ) e
+{{end}}
+
+{{/* The cursors and the prune ledger are read by the statement that writes, which begins after the locks are held; when
+     they moved, it picks nothing. A rotation of the queue ring counts too: the new slot may hold lower positions.
+     Every unpruned slot that may have something is looked at, merged by position: an open producer may hold a lower
+     number in a newer slot, or the reverse (hazard 2). Evidence goes into the rows' own slot, sealed or not. */}}
+{{define "hand_out"}}
+/* awa:Claim */
+WITH guard AS MATERIALIZED (
+    SELECT (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1) = $1::bigint
+       AND (SELECT generation FROM {{.S}}.claim_ring_rotations ORDER BY generation DESC LIMIT 1) = $2::bigint
+       AND NOT EXISTS (SELECT FROM {{.S}}.queue_ring_prunes p WHERE p.generation = ANY ($3::bigint[])) AS ok
+), picked AS MATERIALIZED (
+    SELECT h.rank, c.*
+      FROM unnest($4::integer[], $5::integer[], $6::bigint[], $7::bigint[]) AS h(rank, lane_id, lo, hi)
+     CROSS JOIN LATERAL (
+           SELECT u.*
+             FROM ({{range $i, $slot := .Slots}}{{if $i}}
+                   UNION ALL{{end}}
+                   (SELECT r.* FROM {{$.S}}.ready_entries_{{$slot}} r
+                     WHERE r.lane_id = h.lane_id AND r.lane_seq >= h.lo AND r.lane_seq < h.hi
+                     ORDER BY r.lane_seq LIMIT $8::integer){{end}}) u
+            ORDER BY u.lane_seq LIMIT $8::integer) c
+     WHERE (SELECT ok FROM guard)
+     ORDER BY h.rank, c.lane_seq
+     LIMIT $8::integer
+), batches AS MATERIALIZED (
+    SELECT nextval('{{.S}}.claim_batch_id_seq') AS batch_id, g.*
+      FROM (SELECT rank, lane_id, ready_slot, ready_generation, count(*) AS n,
+                   range_agg(int8range(lane_seq, lane_seq + 1)) AS positions,
+                   array_agg(job_id ORDER BY lane_seq) AS job_ids,
+                   array_agg(run_lease + 1 ORDER BY lane_seq) AS run_leases,
+                   array_agg(lane_seq ORDER BY lane_seq) AS lane_seqs
+              FROM picked
+             GROUP BY rank, lane_id, ready_slot, ready_generation
+             ORDER BY rank, ready_generation) g
+){{range $i, $slot := .Slots}}, evidence_{{$slot}} AS (
+    INSERT INTO {{$.S}}.ready_claim_attempt_batches_{{$slot}}
+           (ready_slot, ready_generation, lane_id, batch_id, claimed_count, lane_seqs)
+    SELECT ready_slot, ready_generation, lane_id, batch_id, n, positions FROM batches WHERE ready_slot = {{$slot}}
+){{end}}, receipts AS (
+    INSERT INTO {{.S}}.lease_claim_batches_{{.Claim}}
+           (claim_slot, claim_generation, batch_id, claimed_at, ready_slot, ready_generation, lane_id, claimed_count,
+            receipt_ranges, job_ids, run_leases, lane_seqs)
+    SELECT {{.Claim}}, $2::bigint, batch_id, coalesce($9::timestamptz, statement_timestamp()), ready_slot, ready_generation, lane_id, n,
+           int8multirange(int8range(batch_id * 4096, batch_id * 4096 + n)), job_ids, run_leases, lane_seqs
+      FROM batches
+), numbered AS (
+    SELECT p.*, b.batch_id, row_number() OVER (PARTITION BY b.batch_id ORDER BY p.lane_seq) - 1 AS index
+      FROM picked p JOIN batches b USING (rank, ready_generation)
+)
+SELECT g.ok, n.rank IS NOT NULL, coalesce(n.rank, 0), coalesce(n.lane_id, 0), coalesce(n.lane_seq, 0), coalesce(n.ready_generation, 0),
+       coalesce(n.batch_id, 0), coalesce(n.index, 0), coalesce(n.job_id, 0), coalesce(n.run_lease, 0) + 1,
+       coalesce(n.attempt, 0) + 1, coalesce(n.max_attempts, 0), coalesce(n.created_at, now()), coalesce(n.kind, ''), coalesce(n.args, 'null')
+  FROM guard g LEFT JOIN numbered n ON true
+ ORDER BY n.rank, n.lane_seq
+{{end}}

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// Config says where an engine works and how. The zero value is a working configuration.
+type Config struct {
+	// Schema is the PostgreSQL schema of the engine's tables: a letter or underscore, then letters, digits,
+	// underscores or dollar signs, at most 63 bytes, not starting with "pg_"; case matters. Empty means "awa".
+	Schema string
+	// QueueSlots and ClaimSlots are the numbers of child partitions of the two rings, at least 4 and 2, at most 64.
+	// Zero means 16 and 8 at install, and whatever is installed afterwards. Only Migrate reads them.
+	QueueSlots, ClaimSlots int
+	// Queues holds the policy of queues by name. A queue without an entry has the zero QueueConfig.
+	Queues map[string]QueueConfig
+	// MaintenanceLockTimeout bounds each lock wait of a prune. Zero means 50 ms; under a millisecond is refused.
+	MaintenanceLockTimeout time.Duration
+	// MaxArgsBytes bounds the arguments of one job. Zero means 1 MiB.
+	MaxArgsBytes int
+	// Now, when set, replaces the server's clock in every operation that needs the time, so that tests need not wait.
+	// Leave it nil in production: hosts disagree about the time, the server does not (hazard 17).
+	Now func() time.Time
+
+	_ struct{} // keep literals keyed
+}
+
+// QueueConfig is the policy of one queue.
+type QueueConfig struct {
+	// MaxAttempts is given to jobs that don't bring their own. Zero means 25.
+	MaxAttempts int
+
+	_ struct{}
+}
+
+const (
+	defaultQueueSlots  = 16
+	defaultClaimSlots  = 8
+	defaultMaxAttempts = 25
+	maxSlots           = 64
+	maxAttemptsLimit   = 1_000_000
+)
+
+// identifier is what a schema may be called. Quoting would allow more; people would regret it in psql.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_$]{0,62}$`)
+
+// withDefaults checks the configuration and fills in what was left out. It touches no database.
+func (c Config) withDefaults(op string) (Config, error) {
+	if c.Schema == "" {
+		c.Schema = "awa"
+	}
+	if !identifier.MatchString(c.Schema) || len(c.Schema) >= 3 && c.Schema[:3] == "pg_" {
+		return c, invalid(op, fmt.Sprintf("schema %q", c.Schema), "not an identifier")
+	}
+	if c.QueueSlots == 0 {
+		c.QueueSlots = defaultQueueSlots
+	}
+	if c.ClaimSlots == 0 {
+		c.ClaimSlots = defaultClaimSlots
+	}
+	// Two slots are the least that a ring can turn with. The queue ring needs four: current, sealed but still
+	// claimed from, sealed and waiting for its attempts, and one that was pruned and can be entered.
+	if c.QueueSlots < 4 || c.QueueSlots > maxSlots {
+		return c, invalid(op, fmt.Sprintf("QueueSlots %d", c.QueueSlots), "outside 4..%d", maxSlots)
+	}
+	if c.ClaimSlots < 2 || c.ClaimSlots > maxSlots {
+		return c, invalid(op, fmt.Sprintf("ClaimSlots %d", c.ClaimSlots), "outside 2..%d", maxSlots)
+	}
+	if c.MaintenanceLockTimeout == 0 {
+		c.MaintenanceLockTimeout = 50 * time.Millisecond
+	}
+	// PostgreSQL counts lock_timeout in milliseconds and reads 0 as "wait for ever".
+	if c.MaintenanceLockTimeout < time.Millisecond {
+		return c, invalid(op, fmt.Sprintf("MaintenanceLockTimeout %s", c.MaintenanceLockTimeout), "under a millisecond")
+	}
+	if c.MaxArgsBytes == 0 {
+		c.MaxArgsBytes = 1 << 20
+	}
+	if c.MaxArgsBytes < 0 {
+		return c, invalid(op, fmt.Sprintf("MaxArgsBytes %d", c.MaxArgsBytes), "negative")
+	}
+	for queue, q := range c.Queues {
+		if err := checkName(op, "queue", queue); err != nil {
+			return c, err
+		}
+		if q.MaxAttempts < 0 || q.MaxAttempts > maxAttemptsLimit {
+			return c, invalid(op, fmt.Sprintf("queue %q MaxAttempts %d", queue, q.MaxAttempts), "outside 0..%d", maxAttemptsLimit)
+		}
+	}
+	return c, nil
+}
+
+// maxAttempts is what a job of the queue gets when it doesn't say.
+func (c Config) maxAttempts(queue string) int {
+	if n := c.Queues[queue].MaxAttempts; n > 0 {
+		return n
+	}
+	return defaultMaxAttempts
+}

@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// JobParams describes a job to enqueue.
+type JobParams struct {
+	Queue string          // required; registered when it is new
+	Kind  string          // required; names the handler
+	Args  json.RawMessage // nil means {}; at most Config.MaxArgsBytes
+	// Priority is 1 (first) to 4. Zero means 2.
+	Priority int
+	// MaxAttempts is how many tries the job gets. Zero means the queue's.
+	MaxAttempts int
+
+	_ struct{}
+}
+
+const defaultPriority = 2
+
+// Enqueue appends one job in a transaction of its own and returns its id. The job exists if and only if the error is
+// nil, except that an ErrAmbiguous must be settled first: repeating an enqueue that did commit makes a second job.
+//
+// Errors: ErrInvalid before anything is written; ErrAmbiguous; otherwise see SafeToRetry.
+func (e *Engine) Enqueue(ctx context.Context, job JobParams) (int64, error) {
+	ids, err := e.enqueueRows(ctx, "Enqueue", []JobParams{job})
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+// EnqueueMany appends jobs in one transaction of its own by COPY and returns their ids in the order given: all or none.
+// At most 100,000 jobs. Errors as Enqueue.
+func (e *Engine) EnqueueMany(ctx context.Context, jobs []JobParams) ([]int64, error) {
+	const op = "EnqueueMany"
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	rows, err := e.prepareJobs(ctx, op, jobs, false)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	err = e.untilCurrent(ctx, op, func(t *txn) (moved, commit bool, err error) {
+		open, err := e.openProducer(ctx, t)
+		if err != nil {
+			return false, false, err
+		}
+		ids, moved, err = e.copyRows(ctx, t, open.generation, rows)
+		return moved, true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ids, nil
+}
+
+// EnqueueTx appends jobs in the caller's transaction and returns their ids in the order given: the jobs exist if and
+// only if that transaction commits (P1). While it is open nobody else waits for it; it only keeps its slot of the ring
+// from being pruned (P5). tx may be of any pool on the same database.
+//
+// In a READ COMMITTED transaction the jobs go into the ring. A REPEATABLE READ or SERIALIZABLE transaction can't see
+// whether the ring moved on since its snapshot; there the jobs are deferred, due at once, and Promote hands them to the
+// ring. Errors as Enqueue, and ErrQueueNotRegistered where a new queue can't be registered since the pool has no
+// connection left; they leave tx usable only when they match ErrInvalid or ErrQueueNotRegistered.
+func (e *Engine) EnqueueTx(ctx context.Context, tx pgx.Tx, jobs ...JobParams) ([]int64, error) {
+	const op = "EnqueueTx"
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	rows, err := e.prepareJobs(ctx, op, jobs, true)
+	if err != nil {
+		return nil, err
+	}
+	t := &txn{Tx: tx, op: op}
+	for range ringAttempts {
+		// The cursor is read by an earlier statement than the lock, so that a child is locked only when it was current
+		// a moment ago: a lock taken in vain would stay until the caller commits and hold back a prune.
+		open, err := e.openProducer(ctx, t)
+		if err != nil {
+			return nil, fail(op, "", err)
+		}
+		if open.isolation != "read committed" {
+			ids, err := e.deferRows(ctx, t, rows)
+			return ids, fail(op, "", err)
+		}
+		ids, err := e.insertRows(ctx, t, open.generation, rows)
+		if err != nil {
+			return nil, fail(op, "", err)
+		}
+		if len(ids) > 0 {
+			return ids, nil
+		}
+	}
+	return nil, &Error{Op: op, Err: ErrBusy}
+}
+
+func (e *Engine) enqueueRows(ctx context.Context, op string, jobs []JobParams) (ids []int64, err error) {
+	rows, err := e.prepareJobs(ctx, op, jobs, false)
+	if err != nil {
+		return nil, err
+	}
+	err = e.untilCurrent(ctx, op, func(t *txn) (moved, commit bool, err error) {
+		open, err := e.openProducer(ctx, t)
+		if err != nil {
+			return false, false, err
+		}
+		ids, err = e.insertRows(ctx, t, open.generation, rows)
+		return len(ids) == 0, true, err
+	})
+	return ids, err
+}
+
+// jobRows is a batch of jobs, column by column, checked and with their lanes known.
+type jobRows struct {
+	lanes       []int32
+	seqs        []uint32
+	kinds       []string
+	args        []string // text, so that every execution mode of pgx sends it alike
+	maxAttempts []int32
+}
+
+// prepareJobs checks everything that can be wrong before anything is written.
+func (e *Engine) prepareJobs(ctx context.Context, op string, jobs []JobParams, held bool) (*jobRows, error) {
+	if err := checkCount(op, "jobs", len(jobs), maxEnqueue); err != nil {
+		return nil, err
+	}
+	for i := range jobs {
+		if err := e.checkJob(op, &jobs[i]); err != nil {
+			return nil, err
+		}
+	}
+	var r jobRows
+	for _, j := range jobs {
+		lanes, err := e.lanesOf(ctx, j.Queue, held)
+		if err != nil {
+			return nil, err
+		}
+		priority, attempts, args := j.Priority, j.MaxAttempts, string(j.Args)
+		if priority == 0 {
+			priority = defaultPriority
+		}
+		if attempts == 0 {
+			attempts = e.cfg.maxAttempts(j.Queue)
+		}
+		if j.Args == nil {
+			args = "{}"
+		}
+		l := lanes[priority-1]
+		r.lanes = append(r.lanes, l.id)
+		r.seqs = append(r.seqs, l.seq)
+		r.kinds = append(r.kinds, j.Kind)
+		r.args = append(r.args, args)
+		r.maxAttempts = append(r.maxAttempts, int32(attempts))
+	}
+	return &r, nil
+}
+
+func (e *Engine) checkJob(op string, j *JobParams) error {
+	if err := checkName(op, "queue", j.Queue); err != nil {
+		return err
+	}
+	if err := checkName(op, "kind", j.Kind); err != nil {
+		return err
+	}
+	if j.Priority < 0 || j.Priority > 4 {
+		return invalid(op, fmt.Sprintf("priority %d", j.Priority), "outside 1..4")
+	}
+	if j.MaxAttempts < 0 || j.MaxAttempts > maxAttemptsLimit {
+		return invalid(op, fmt.Sprintf("MaxAttempts %d", j.MaxAttempts), "outside 0..%d", maxAttemptsLimit)
+	}
+	if j.Args == nil {
+		return nil
+	}
+	return checkArgs(op, j.Args, e.cfg.MaxArgsBytes)
+}
+
+// openProducer is what a producer's first statements found.
+type openProducer struct {
+	isolation  string
+	generation int64 // current a moment ago
+}
+
+// openProducer takes the transaction's xid, before any sequence value, and reads the cursor and the isolation level.
+func (e *Engine) openProducer(ctx context.Context, t *txn) (o openProducer, err error) {
+	var b pgx.Batch
+	t.queueXid(&b)
+	b.Queue(e.sql.get("open_producer", children{})).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&o.isolation, &o.generation)
+	})
+	return o, send(ctx, t, &b)
+}
+
+// insertRows writes the jobs into the generation's slot if it is still current; no ids mean that it isn't and that
+// nothing was written. The lock is a statement of its own, so that the check in the INSERT, which begins after it, sees
+// every rotation and prune that it waited for.
+func (e *Engine) insertRows(ctx context.Context, t *txn, generation int64, r *jobRows) (ids []int64, err error) {
+	at := children{Queue: e.queue.slot(generation)}
+	var b pgx.Batch
+	b.Queue(e.sql.get("lock_ready", at))
+	b.Queue(e.sql.get("insert_ready", at), generation, e.now(), r.lanes, r.seqs, r.kinds, r.args, r.maxAttempts).
+		Query(func(rows pgx.Rows) error {
+			ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+			return err
+		})
+	return ids, send(ctx, t, &b)
+}
+
+// copyRows is insertRows by COPY. The positions are taken in an earlier statement of the same transaction, after its
+// xid: a block never outlives the transaction that took it.
+func (e *Engine) copyRows(ctx context.Context, t *txn, generation int64, r *jobRows) (ids []int64, moved bool, err error) {
+	at := children{Queue: e.queue.slot(generation)}
+	var seqs []int64
+	var created any
+	var b pgx.Batch
+	b.Queue(e.sql.get("lock_ready", at))
+	b.Queue(e.sql.get("take_positions", at), generation, e.now(), r.seqs).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&created, &ids, &seqs)
+	})
+	if err := send(ctx, t, &b); err != nil {
+		return nil, false, err
+	}
+	if len(ids) == 0 {
+		return nil, true, nil
+	}
+	columns := []string{"ready_slot", "ready_generation", "lane_id", "lane_seq", "job_id", "run_lease", "attempt", "max_attempts", "created_at", "kind", "args"}
+	source := pgx.CopyFromSlice(len(ids), func(i int) ([]any, error) {
+		return []any{int16(at.Queue), generation, r.lanes[i], seqs[i], ids[i], int64(0), int32(0), r.maxAttempts[i], created, r.kinds[i], r.args[i]}, nil
+	})
+	table := pgx.Identifier{e.cfg.Schema, fmt.Sprintf("ready_entries_%d", at.Queue)}
+	_, err = t.CopyFrom(ctx, table, columns, source)
+	return ids, false, err
+}
+
+// deferRows writes the jobs to deferred_jobs, which is in no ring: the one place that a transaction with an old snapshot
+// can write to safely.
+func (e *Engine) deferRows(ctx context.Context, t *txn, r *jobRows) ([]int64, error) {
+	rows, err := t.Query(ctx, e.sql.get("insert_deferred", children{}), e.now(), r.lanes, r.kinds, r.args, r.maxAttempts)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}

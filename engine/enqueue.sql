@@ -1,0 +1,41 @@
+{{define "open_producer"}}
+/* awa:Enqueue */
+SELECT current_setting('transaction_isolation'),
+       (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1)
+{{end}}
+
+{{define "lock_ready"}}
+/* awa:Enqueue */
+LOCK TABLE {{.S}}.ready_entries_{{.Queue}} IN ROW EXCLUSIVE MODE
+{{end}}
+
+{{/* Nothing is written, and no sequence touched, when the generation isn't current any more. */}}
+{{define "insert_ready"}}
+/* awa:Enqueue */
+INSERT INTO {{.S}}.ready_entries_{{.Queue}}
+       (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, max_attempts, created_at, kind, args)
+SELECT {{.Queue}}, $1::bigint, j.lane_id, nextval(j.seq::regclass), nextval('{{.S}}.job_id_seq'), 0, 0, j.max_attempts,
+       coalesce($2::timestamptz, now()), j.kind, j.args::jsonb
+  FROM unnest($3::integer[], $4::oid[], $5::text[], $6::text[], $7::integer[]) WITH ORDINALITY
+       AS j(lane_id, seq, kind, args, max_attempts, place)
+ WHERE (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1) = $1::bigint
+RETURNING job_id
+{{end}}
+
+{{/* Job ids and lane positions for a COPY, in the order of the jobs; none when the generation isn't current any more. */}}
+{{define "take_positions"}}
+/* awa:EnqueueMany */
+SELECT coalesce($2::timestamptz, now()), coalesce(array_agg(taken.job_id), '{}'), coalesce(array_agg(taken.lane_seq), '{}')
+  FROM (SELECT nextval('{{.S}}.job_id_seq') AS job_id, nextval(j.seq::regclass) AS lane_seq
+          FROM unnest($3::oid[]) AS j(seq)
+         WHERE (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1) = $1::bigint) taken
+{{end}}
+
+{{define "insert_deferred"}}
+/* awa:EnqueueTx */
+INSERT INTO {{.S}}.deferred_jobs (job_id, run_lease, run_at, created_at, lane_id, attempt, max_attempts, kind, args)
+SELECT nextval('{{.S}}.job_id_seq'), 0, coalesce($1::timestamptz, now()), coalesce($1::timestamptz, now()), j.lane_id, 0,
+       j.max_attempts, j.kind, j.args::jsonb
+  FROM unnest($2::integer[], $3::text[], $4::text[], $5::integer[]) AS j(lane_id, kind, args, max_attempts)
+RETURNING job_id
+{{end}}

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A JobState says where a job is.
+type JobState string
+
+// The states of a job.
+const (
+	JobAvailable JobState = "available" // in the ring, not handed out
+	JobScheduled JobState = "scheduled" // deferred
+	JobRunning   JobState = "running"   // handed out, not closed
+	JobCompleted JobState = "completed"
+	JobFailed    JobState = "failed"
+)
+
+// A Job is a job as Job reads it.
+type Job struct {
+	ID          int64
+	Queue, Kind string
+	Args        json.RawMessage
+	Priority    int
+	State       JobState
+	RunLease    int64 // of its newest attempt; 0 when it was never handed out
+	Attempt     int   // tries used up, a running one included
+	MaxAttempts int
+	CreatedAt   time.Time
+	ClaimedAt   *time.Time // while it is running
+	FinalizedAt *time.Time // once it is completed or failed
+	Errors      []JobError // the newest twenty, oldest first
+}
+
+// A JobError is one entry of a job's error history.
+type JobError struct {
+	Attempt int       `json:"attempt"`
+	At      time.Time `json:"at"`
+	Error   string    `json:"error"`
+}
+
+// Job reads one job, at one moment. ErrNotFound when it never existed, its transaction hasn't committed, or its history
+// was pruned. It is an operator's question: it looks into every slot.
+func (e *Engine) Job(ctx context.Context, id int64) (Job, error) {
+	const op = "Job"
+	j := Job{ID: id}
+	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, e.pool, opts, func(tx pgx.Tx) error {
+		var errs []byte
+		err := tx.QueryRow(ctx, e.sql.get("job", children{}), id).Scan(&j.State, &j.Queue, &j.Priority, &j.Kind, &j.Args,
+			&j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.FinalizedAt, &errs)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err == nil {
+			err = json.Unmarshal(errs, &j.Errors)
+		}
+		return err
+	})
+	if err != nil {
+		return Job{}, fail(op, fmt.Sprintf("job %d", id), err)
+	}
+	return j, nil
+}

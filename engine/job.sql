@@ -1,0 +1,38 @@
+{{/* The newest ready row of the job tells where it is: every attempt but the newest was closed and routed on. A deferred
+     job has none, or only rows of attempts before. */}}
+{{define "job"}}
+/* awa:Job */
+WITH newest AS MATERIALIZED (
+    SELECT r.* FROM {{.S}}.ready_entries r WHERE r.job_id = $1::bigint ORDER BY r.run_lease DESC LIMIT 1
+), evidence AS MATERIALIZED (
+    SELECT b.batch_id
+      FROM newest n JOIN {{.S}}.ready_claim_attempt_batches b
+        ON b.ready_slot = n.ready_slot AND b.lane_id = n.lane_id AND b.lane_seqs @> n.lane_seq
+), completion AS MATERIALIZED (
+    SELECT c.completed_at
+      FROM newest n JOIN {{.S}}.receipt_completion_batches c
+        ON c.ready_slot = n.ready_slot AND c.lane_id = n.lane_id AND c.lane_seqs @> n.lane_seq
+), done AS MATERIALIZED (
+    SELECT d.state, d.finalized_at, d.errors
+      FROM newest n JOIN {{.S}}.done_entries d
+        ON d.ready_slot = n.ready_slot AND d.lane_id = n.lane_id AND d.lane_seq = n.lane_seq
+), found AS (
+    SELECT CASE WHEN (SELECT count(*) FROM evidence) = 0 THEN 'available'
+                WHEN (SELECT count(*) FROM completion) > 0 THEN 'completed'
+                ELSE coalesce((SELECT state FROM done), 'running') END AS state,
+           n.lane_id, n.kind, n.args, n.max_attempts, n.created_at,
+           n.run_lease + (SELECT count(*) FROM evidence) AS run_lease,
+           n.attempt + (SELECT count(*) FROM evidence) AS attempt,
+           coalesce((SELECT errors FROM done), n.errors, '[]') AS errors,
+           coalesce((SELECT completed_at FROM completion), (SELECT finalized_at FROM done)) AS finalized_at,
+           (SELECT c.claimed_at FROM {{.S}}.lease_claim_batches c WHERE c.batch_id = (SELECT batch_id FROM evidence)) AS claimed_at
+      FROM newest n
+     WHERE NOT EXISTS (SELECT FROM {{.S}}.deferred_jobs WHERE job_id = $1::bigint)
+     UNION ALL
+    SELECT 'scheduled', d.lane_id, d.kind, d.args, d.max_attempts, d.created_at, d.run_lease, d.attempt, coalesce(d.errors, '[]'), NULL, NULL
+      FROM {{.S}}.deferred_jobs d WHERE d.job_id = $1::bigint
+)
+SELECT f.state, l.queue, l.priority, f.kind, f.args, f.run_lease, f.attempt, f.max_attempts, f.created_at,
+       CASE WHEN f.state = 'running' THEN f.claimed_at END, f.finalized_at, f.errors
+  FROM found f JOIN {{.S}}.lanes l USING (lane_id)
+{{end}}

@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A PruneStatus says what a prune did.
+type PruneStatus string
+
+// The outcomes of a prune.
+const (
+	// Pruned: the oldest sealed slot was proven spent and truncated.
+	Pruned PruneStatus = "pruned"
+	// PruneSkippedActive: the oldest sealed slot is still needed: by a job not handed out, an open attempt, or a
+	// failed row inside its retention.
+	PruneSkippedActive PruneStatus = "skipped_active"
+	// PruneBlocked: somebody holds a lock on the slot, or another maintenance transaction is at work.
+	PruneBlocked PruneStatus = "blocked"
+	// PruneNothing: no slot is sealed.
+	PruneNothing PruneStatus = "nothing"
+)
+
+// A PruneOutcome says what a prune did and to which generation.
+type PruneOutcome struct {
+	Status     PruneStatus
+	Generation int64 // looked at; -1 when none was
+	// CarriedFailedRows counts the failed rows that were carried to the current slot; always 0 for the claim ring.
+	CarriedFailedRows int
+	// Holder is who is in the way, where that is known.
+	Holder *Holder
+}
+
+// PruneQueue truncates the oldest sealed slot of the queue ring if it is proven spent: every ready row handed out, no
+// attempt of them open, no producer with uncommitted rows. What the slot held of history enters the permanent counts.
+//
+// failedRetention is how long failed rows are kept at least, counted from their end; fractions of a second round up, 0
+// keeps none. A slot with failed rows inside it is skipped (carrying them forward is not implemented in this version).
+//
+// Waiting is bounded by Config.MaintenanceLockTimeout, and a holder seen by two calls of this engine in a row isn't
+// waited for at all (P7). It is safe with any number of leaders. Errors: ErrInvalid; ErrCorrupt when the rows contradict
+// each other, nothing was truncated then.
+func (e *Engine) PruneQueue(ctx context.Context, failedRetention time.Duration) (PruneOutcome, error) {
+	const op = "PruneQueue"
+	if err := checkDuration(op, "failedRetention", failedRetention); err != nil {
+		return PruneOutcome{}, err
+	}
+	p := pruning{e: e, op: op, ring: e.queue, retention: wholeSeconds(failedRetention)}
+	return p.run(ctx)
+}
+
+// PruneClaims truncates the oldest sealed slot of the claim ring if every attempt in it is closed. It closes nothing
+// itself: rescue does. Otherwise like PruneQueue.
+func (e *Engine) PruneClaims(ctx context.Context) (PruneOutcome, error) {
+	p := pruning{e: e, op: "PruneClaims", ring: e.claim}
+	return p.run(ctx)
+}
+
+// wholeSeconds rounds up, so that a positive retention never becomes "off" (P8).
+func wholeSeconds(d time.Duration) int64 {
+	return int64((d + time.Second - 1) / time.Second)
+}
+
+// pruning is one prune under way. The order of its steps is the protocol: mutex, ring, slot row, cheap refusal, holders,
+// child locks, proof, truncate.
+type pruning struct {
+	e         *Engine
+	op        string
+	ring      ring
+	retention int64 // seconds
+
+	out PruneOutcome
+}
+
+func (p *pruning) run(ctx context.Context) (PruneOutcome, error) {
+	p.out = PruneOutcome{Status: PruneBlocked, Generation: -1}
+	err := p.e.transact(ctx, p.op, func(t *txn) (bool, error) {
+		err := p.steps(ctx, t)
+		if isLockTimeout(err) {
+			p.out.Status = PruneBlocked
+			return false, nil
+		}
+		return p.out.Status == Pruned, err
+	})
+	if err != nil {
+		return PruneOutcome{}, err
+	}
+	return p.out, nil
+}
+
+func (p *pruning) steps(ctx context.Context, t *txn) error {
+	w, err := p.lockRing(ctx, t)
+	if err != nil {
+		return err
+	}
+	if len(w.sealed()) == 0 {
+		p.out.Status = PruneNothing
+		return nil
+	}
+	g := w.sealed()[0]
+	at := children{Ring: p.ring, Queue: p.ring.slot(g), Claim: p.ring.slot(g)}
+	p.out.Generation = g
+	if _, err := t.Exec(ctx, p.e.sql.get("lock_slot", at), p.ring.slot(g)); err != nil {
+		return err
+	}
+	if active, err := p.refuse(ctx, t, at); err != nil || active {
+		return err
+	}
+	if known, err := p.lookForHolders(ctx, t, at); err != nil || known {
+		return err
+	}
+	if err := p.lockChildren(ctx, t, at); err != nil {
+		return err
+	}
+	if spent, err := p.prove(ctx, t, at); err != nil || !spent {
+		return err
+	}
+	p.out.Status = Pruned
+	return p.truncate(ctx, t, at)
+}
+
+// lockRing takes the prune mutex, then the ring's, which also holds rotation off, and reads the cursor in a later
+// statement.
+func (p *pruning) lockRing(ctx context.Context, t *txn) (w window, err error) {
+	sql := p.e.sql
+	var b pgx.Batch
+	t.queueXid(&b)
+	b.Queue(sql.get("lock_prune_mutex", children{}))
+	b.Queue(sql.get("lock_ring", children{Ring: p.ring}))
+	b.Queue(sql.get("read_window", children{Ring: p.ring})).QueryRow(func(row pgx.Row) error { return row.Scan(&w) })
+	return w, send(ctx, t, &b)
+}
+
+// refuse looks, by counts and without any lock on a child that could make others wait, whether the slot is still active:
+// the ordinary case costs the hot path nothing. Counts refuse; they never allow.
+func (p *pruning) refuse(ctx context.Context, t *txn, at children) (active bool, err error) {
+	err = t.QueryRow(ctx, p.e.sql.get(p.ring.name+"_slot_active", at), p.out.Generation).Scan(&active)
+	if active {
+		p.out.Status = PruneSkippedActive
+	}
+	return active, err
+}
+
+// lookForHolders asks who holds locks on the slot's children. A holder that the last call saw, too, is not waited for.
+func (p *pruning) lookForHolders(ctx context.Context, t *txn, at children) (known bool, err error) {
+	rows, err := t.Query(ctx, p.e.sql.get("holders", at))
+	if err != nil {
+		return false, err
+	}
+	now, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Holder])
+	if err != nil {
+		return false, err
+	}
+	if len(now) > 0 {
+		p.out.Holder = &now[0]
+	}
+	if again := p.e.holders.seen(p.ring.name, p.out.Generation, now); again != nil {
+		p.out.Holder = again
+		return true, nil // Status is PruneBlocked from the start
+	}
+	return false, nil
+}
+
+// lockChildren makes the slot this transaction's own: the gate child with a bounded wait, the others at once. The
+// setting is per lock, and goes back to what it was (hazard 15).
+func (p *pruning) lockChildren(ctx context.Context, t *txn, at children) error {
+	sql := p.e.sql
+	var before string
+	if err := t.QueryRow(ctx, sql.get("set_lock_timeout", children{}), p.e.lockWait).Scan(&before); err != nil {
+		return err
+	}
+	var b pgx.Batch
+	if p.ring.name == "queue" {
+		// The proof reads the claim ring; its locks come before the queue ring's.
+		b.Queue(sql.get("share_claim_children", children{}))
+	}
+	b.Queue(sql.get("lock_gate", at))
+	b.Queue(sql.get("lock_rest", at))
+	b.Queue(sql.get("restore_lock_timeout", children{}), before)
+	return send(ctx, t, &b)
+}
+
+// prove decides in new statements, under the locks: whatever committed while they waited is visible now (hazard 4). The
+// slot can't have become current or pruned meanwhile, since the ring's mutex is held. Contradictions are errors.
+func (p *pruning) prove(ctx context.Context, t *txn, at children) (spent bool, err error) {
+	var facts proof
+	args := []any{p.out.Generation}
+	if p.ring.name == "queue" {
+		args = append(args, p.e.now(), p.retention)
+	}
+	row := t.QueryRow(ctx, p.e.sql.get(p.ring.name+"_slot_proof", at), args...)
+	if err := row.Scan(&facts.unclaimed, &facts.open, &facts.retained, &facts.overlap, &facts.stray); err != nil {
+		return false, err
+	}
+	if why := facts.contradiction(); why != "" {
+		return false, fmt.Errorf("%w: %s generation %d: %s", ErrCorrupt, p.ring.name, p.out.Generation, why)
+	}
+	if !facts.spent() {
+		p.out.Status = PruneSkippedActive
+	}
+	return facts.spent(), nil
+}
+
+// A proof is what the rows of a slot say, by sets.
+type proof struct {
+	unclaimed bool // a ready row that no evidence of the same slot and generation covers
+	open      bool // a receipt that no closure covers
+	retained  bool // a failed row inside the floor
+	overlap   bool // two closures, or two pieces of evidence, of the same attempt
+	stray     bool // evidence, history or a closure for something that isn't there, or rows of another generation
+}
+
+func (p proof) spent() bool { return !p.unclaimed && !p.open && !p.retained }
+
+// contradiction names what can't be: equal counts could hide a double closure beside an open claim, sets can't.
+func (p proof) contradiction() string {
+	switch {
+	case p.overlap:
+		return "an attempt was handed out or closed twice"
+	case p.stray:
+		return "evidence or history without its row, or rows of another generation"
+	}
+	return ""
+}
+
+// truncate adds what is lost to the permanent counts, appends the generation to the prune ledger and truncates, all or
+// nothing. An empty slot needs no TRUNCATE, which would only leave dead rows in the catalogue (hazard 27).
+func (p *pruning) truncate(ctx context.Context, t *txn, at children) error {
+	sql := p.e.sql
+	var holds bool
+	var b pgx.Batch
+	if p.ring.name == "queue" {
+		b.Queue(sql.get("fold_rollups", at))
+	} else {
+		b.Queue(sql.get("reset_rescue_cursor", at))
+	}
+	b.Queue(sql.get("append_prune", at), p.out.Generation, p.ring.slot(p.out.Generation), p.e.now())
+	b.Queue(sql.get("slot_holds_rows", at)).QueryRow(func(row pgx.Row) error { return row.Scan(&holds) })
+	if err := send(ctx, t, &b); err != nil || !holds {
+		return err
+	}
+	_, err := t.Exec(ctx, sql.get("truncate_slot", at))
+	return err
+}

@@ -1,0 +1,149 @@
+{{define "lock_prune_mutex"}}
+/* awa:Prune */
+SELECT FROM {{.S}}.prune_mutex FOR UPDATE NOWAIT
+{{end}}
+
+{{define "lock_slot"}}
+/* awa:Prune */
+SELECT FROM {{.S}}.{{.Ring.Name}}_ring_slots WHERE slot = $1::smallint FOR UPDATE NOWAIT
+{{end}}
+
+{{define "queue_slot_active"}}
+/* awa:PruneQueue */
+SELECT (SELECT count(*) FROM {{.S}}.ready_entries_{{.Queue}})
+     > (SELECT coalesce(sum(claimed_count), 0) FROM {{.S}}.ready_claim_attempt_batches_{{.Queue}})
+    OR (SELECT coalesce(sum(claimed_count), 0) FROM {{.S}}.lease_claim_batches WHERE ready_generation = $1::bigint)
+     > (SELECT coalesce(sum(closed_count), 0) FROM {{.S}}.lease_claim_closure_batches WHERE ready_generation = $1::bigint)
+{{end}}
+
+{{define "claim_slot_active"}}
+/* awa:PruneClaims */
+SELECT (SELECT coalesce(sum(claimed_count), 0) FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE claim_generation = $1::bigint)
+     > (SELECT coalesce(sum(closed_count), 0) FROM {{.S}}.lease_claim_closure_batches_{{.Claim}})
+{{end}}
+
+{{/* Who else holds, or waits for, a lock on the slot's children. The oldest transaction first. */}}
+{{define "holders"}}
+/* awa:Prune */
+SELECT DISTINCT ON (l.virtualtransaction)
+       coalesce(l.pid, 0), coalesce(clock_timestamp() - a.xact_start, interval '0'), l.virtualtransaction
+  FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+ WHERE l.locktype = 'relation' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
+   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+   AND l.relation IN ({{range $i, $child := .Ring.Children}}{{if $i}}, {{end}}'{{$.S}}.{{$child}}_{{$.Queue}}'::regclass{{end}})
+ ORDER BY l.virtualtransaction
+{{end}}
+
+{{define "set_lock_timeout"}}
+/* awa:Prune */
+SELECT before.setting FROM (SELECT current_setting('lock_timeout') AS setting) before, set_config('lock_timeout', $1::text, true)
+{{end}}
+
+{{define "restore_lock_timeout"}}
+/* awa:Prune */
+SELECT set_config('lock_timeout', $1::text, true)
+{{end}}
+
+{{define "share_claim_children"}}
+/* awa:PruneQueue */
+LOCK TABLE {{.S}}.lease_claim_batches, {{.S}}.lease_claim_closure_batches IN ACCESS SHARE MODE
+{{end}}
+
+{{define "lock_gate"}}
+/* awa:Prune */
+LOCK TABLE {{.S}}.{{.Ring.Gate}}_{{.Queue}} IN ACCESS EXCLUSIVE MODE
+{{end}}
+
+{{define "lock_rest"}}
+/* awa:Prune */
+LOCK TABLE {{range $i, $child := .Ring.Rest}}{{if $i}}, {{end}}{{$.S}}.{{$child}}_{{$.Queue}}{{end}} IN ACCESS EXCLUSIVE MODE NOWAIT
+{{end}}
+
+{{/* The queue slot by sets: all lanes, evidence of the same slot and generation, no cursor. Attempts of its rows may
+     stand in any claim slot; those in pruned ones were closed. */}}
+{{define "queue_slot_proof"}}
+/* awa:PruneQueue */
+WITH ready AS MATERIALIZED (
+    SELECT lane_id, range_agg(int8range(lane_seq, lane_seq + 1)) AS seqs FROM {{.S}}.ready_entries_{{.Queue}} GROUP BY lane_id
+), spent AS MATERIALIZED (
+    SELECT lane_id, range_agg(lane_seqs) AS seqs, sum(claimed_count) AS n
+      FROM {{.S}}.ready_claim_attempt_batches_{{.Queue}} WHERE ready_generation = $1::bigint GROUP BY lane_id
+), history AS MATERIALIZED (
+    SELECT lane_id, range_agg(seqs) AS seqs, sum(n) AS n
+      FROM (SELECT lane_id, lane_seqs AS seqs, completed_count AS n FROM {{.S}}.receipt_completion_batches_{{.Queue}}
+            UNION ALL
+            SELECT lane_id, int8multirange(int8range(lane_seq, lane_seq + 1)), 1 FROM {{.S}}.done_entries_{{.Queue}}) h
+     GROUP BY lane_id
+), claimed AS MATERIALIZED (
+    SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts FROM {{.S}}.lease_claim_batches WHERE ready_generation = $1::bigint
+), closed AS MATERIALIZED (
+    SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(closed_count), 0) AS n
+      FROM {{.S}}.lease_claim_closure_batches WHERE ready_generation = $1::bigint
+)
+SELECT EXISTS (SELECT FROM ready r LEFT JOIN spent s USING (lane_id) WHERE NOT isempty(r.seqs - coalesce(s.seqs, '{}'))),
+       (SELECT NOT isempty(claimed.receipts - closed.receipts) FROM claimed, closed),
+       $3::bigint > 0 AND EXISTS (SELECT FROM {{.S}}.done_entries_{{.Queue}}
+                                   WHERE state = 'failed'
+                                     AND finalized_at >= coalesce($2::timestamptz, now()) - $3::bigint * interval '1 second'),
+       EXISTS (SELECT FROM spent s WHERE s.n <> (SELECT sum(upper(r) - lower(r)) FROM unnest(s.seqs) r))
+       OR EXISTS (SELECT FROM history h WHERE h.n <> (SELECT sum(upper(r) - lower(r)) FROM unnest(h.seqs) r))
+       OR (SELECT n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(receipts) r) FROM closed),
+       EXISTS (SELECT FROM spent s LEFT JOIN ready r USING (lane_id) WHERE NOT isempty(s.seqs - coalesce(r.seqs, '{}')))
+       OR EXISTS (SELECT FROM history h LEFT JOIN spent s USING (lane_id) WHERE NOT isempty(h.seqs - coalesce(s.seqs, '{}')))
+       OR EXISTS (SELECT FROM {{.S}}.ready_entries_{{.Queue}} WHERE ready_generation <> $1::bigint)
+{{end}}
+
+{{define "claim_slot_proof"}}
+/* awa:PruneClaims */
+WITH claimed AS MATERIALIZED (
+    SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(claimed_count), 0) AS n
+      FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE claim_generation = $1::bigint
+), closed AS MATERIALIZED (
+    SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(closed_count), 0) AS n
+      FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} WHERE claim_generation = $1::bigint
+)
+SELECT false,
+       NOT isempty(claimed.receipts - closed.receipts),
+       false,
+       claimed.n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(claimed.receipts) r)
+       OR closed.n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(closed.receipts) r),
+       NOT isempty(closed.receipts - claimed.receipts)
+       OR EXISTS (SELECT FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE claim_generation <> $1::bigint)
+  FROM claimed, closed
+{{end}}
+
+{{/* Folds exactly what TRUNCATE removes: no filter by generation. */}}
+{{define "fold_rollups"}}
+/* awa:PruneQueue */
+INSERT INTO {{.S}}.queue_terminal_rollups AS total (queue, pruned_completed_count, pruned_failed_count)
+SELECT l.queue, sum(h.completed), sum(h.failed)
+  FROM (SELECT lane_id, completed_count AS completed, 0 AS failed FROM {{.S}}.receipt_completion_batches_{{.Queue}}
+        UNION ALL
+        SELECT lane_id, (state <> 'failed')::integer, (state = 'failed')::integer FROM {{.S}}.done_entries_{{.Queue}}) h
+  JOIN {{.S}}.lanes l USING (lane_id)
+ GROUP BY l.queue
+    ON CONFLICT (queue) DO UPDATE
+   SET pruned_completed_count = total.pruned_completed_count + excluded.pruned_completed_count,
+       pruned_failed_count = total.pruned_failed_count + excluded.pruned_failed_count
+{{end}}
+
+{{define "reset_rescue_cursor"}}
+/* awa:PruneClaims */
+UPDATE {{.S}}.claim_ring_slots SET rescue_cursor_claimed_at = NULL, rescue_cursor_batch_id = NULL
+ WHERE slot = {{.Claim}} AND rescue_cursor_batch_id IS NOT NULL
+{{end}}
+
+{{define "append_prune"}}
+/* awa:Prune */
+INSERT INTO {{.S}}.{{.Ring.Name}}_ring_prunes (generation, slot, pruned_at) VALUES ($1::bigint, $2::smallint, coalesce($3::timestamptz, now()))
+{{end}}
+
+{{define "slot_holds_rows"}}
+/* awa:Prune */
+SELECT {{range $i, $child := .Ring.Children}}{{if $i}} OR {{end}}EXISTS (SELECT FROM {{$.S}}.{{$child}}_{{$.Queue}}){{end}}
+{{end}}
+
+{{define "truncate_slot"}}
+/* awa:Prune */
+TRUNCATE {{range $i, $child := .Ring.Children}}{{if $i}}, {{end}}{{$.S}}.{{$child}}_{{$.Queue}}{{end}}
+{{end}}

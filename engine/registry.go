@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// registrationWait bounds how long an operation waits for a connection of the pool to register a queue on. The caller
+// may hold the others in open transactions, each waiting for the same.
+const registrationWait = 2 * time.Second
+
+// A lane is one order of jobs: (queue, priority). Its own priority is its identity, whatever priority a claim gives it.
+type lane struct {
+	id       int32
+	priority int16
+	seq      uint32 // oid of the lane's sequence
+}
+
+// A registry remembers the lanes of queues that this engine has met. Only committed registrations enter it, and lanes
+// are never dropped, so that it can't be wrong, only incomplete (hazard 32).
+type registry struct {
+	mu    sync.RWMutex
+	lanes map[string][]lane // by queue, in order of priority
+}
+
+func (r *registry) get(queue string) ([]lane, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	lanes, ok := r.lanes[queue]
+	return lanes, ok
+}
+
+func (r *registry) put(queue string, lanes []lane) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lanes == nil {
+		r.lanes = map[string][]lane{}
+	}
+	r.lanes[queue] = lanes
+}
+
+// RegisterQueue makes the queue's lanes, in a transaction of its own; registering again does nothing. Enqueue and Claim
+// do it by themselves when they meet an unknown queue. Call it first where the pool may have no connection left while
+// the caller's transaction is open.
+//
+// Errors: ErrInvalid for a name that is empty, longer than 128 bytes, not UTF-8 or contains U+0000; ErrUnreachable.
+func (e *Engine) RegisterQueue(ctx context.Context, queue string) error {
+	if err := checkName("RegisterQueue", "queue", queue); err != nil {
+		return err
+	}
+	conn, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return fail("RegisterQueue", queue, err)
+	}
+	defer conn.Release()
+	_, err = e.register(ctx, conn, queue)
+	return err
+}
+
+// lanesOf returns the lanes of a queue, registering it if it is new. held says that the caller holds a connection of
+// some pool in a transaction, perhaps the last one of ours.
+func (e *Engine) lanesOf(ctx context.Context, queue string, held bool) ([]lane, error) {
+	if lanes, ok := e.queues.get(queue); ok {
+		return lanes, nil
+	}
+	wait := ctx
+	if held {
+		if stat := e.pool.Stat(); stat.MaxConns() == 1 && stat.AcquiredConns() == 1 {
+			return nil, &Error{Op: "RegisterQueue", Value: fmt.Sprintf("queue %q", queue), Err: ErrQueueNotRegistered}
+		}
+		var cancel context.CancelFunc
+		wait, cancel = context.WithTimeout(ctx, registrationWait)
+		defer cancel()
+	}
+	conn, err := e.pool.Acquire(wait)
+	if err != nil {
+		if wait.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", ErrQueueNotRegistered, err)
+		}
+		return nil, fail("RegisterQueue", fmt.Sprintf("queue %q", queue), err)
+	}
+	defer conn.Release()
+	return e.register(ctx, conn, queue)
+}
+
+// register runs outside any transaction: the function's own commit comes before the lanes are read and remembered.
+func (e *Engine) register(ctx context.Context, conn *pgxpool.Conn, queue string) ([]lane, error) {
+	read := func() (lanes []lane, err error) {
+		rows, err := conn.Query(ctx, e.sql.get("lanes", children{}), queue)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var l lane
+			if err := rows.Scan(&l.id, &l.priority, &l.seq); err != nil {
+				return nil, err
+			}
+			lanes = append(lanes, l)
+		}
+		return lanes, rows.Err()
+	}
+	value := fmt.Sprintf("queue %q", queue)
+	lanes, err := read()
+	if err == nil && len(lanes) == 0 {
+		if _, err = conn.Exec(ctx, e.sql.get("register_queue", children{}), queue); err == nil {
+			lanes, err = read()
+		}
+	}
+	if err != nil {
+		return nil, fail("RegisterQueue", value, err)
+	}
+	if len(lanes) != 4 {
+		return nil, &Error{Op: "RegisterQueue", Value: value, Err: fmt.Errorf("%w: %d lanes, expected 4", ErrCorrupt, len(lanes))}
+	}
+	e.queues.put(queue, slices.Clip(lanes))
+	return lanes, nil
+}
+
+// laneIDs returns the ids of lanes as the server takes them.
+func laneIDs(lanes []lane) []int32 {
+	ids := make([]int32, len(lanes))
+	for i, l := range lanes {
+		ids[i] = l.id
+	}
+	return ids
+}

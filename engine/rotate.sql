@@ -1,0 +1,12 @@
+{{/* Looking at the current slot alone would stop the ring while sealed slots still hold rows (hazard 27). Every other
+     child of a slot holds rows only where the gate child does. */}}
+{{define "holds_anything"}}
+/* awa:Rotate */
+SELECT {{range $i, $slot := .Slots}}{{if $i}} OR {{end}}EXISTS (SELECT FROM {{$.S}}.{{$.Ring.Gate}}_{{$slot}}){{end}}
+{{end}}
+
+{{define "append_rotation"}}
+/* awa:Rotate */
+INSERT INTO {{.S}}.{{.Ring.Name}}_ring_rotations (generation, slot, rotated_at)
+VALUES ($1::bigint, $2::smallint, coalesce($3::timestamptz, now()))
+{{end}}

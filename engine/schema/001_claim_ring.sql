@@ -1,0 +1,228 @@
+-- Migration 1: the queue ring, the claim ring and what stands around them.
+--
+-- .S is the quoted schema; .QueueSlots and .ClaimSlots list the slot numbers chosen at install.
+-- Everything runs in one transaction behind an advisory lock: a crash leaves the whole or nothing.
+
+-- Queues and lanes --------------------------------------------------------------------------------
+
+CREATE TABLE {{.S}}.queues (
+    queue         text PRIMARY KEY,
+    registered_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- A lane is (queue, priority, enqueue shard); lane_seq orders it. Each lane has a sequence of its own, since a
+-- shared one would scatter the positions of a lane and make the evidence of claims grow with them.
+CREATE TABLE {{.S}}.lanes (
+    lane_id       integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    queue         text     NOT NULL REFERENCES {{.S}}.queues,
+    priority      smallint NOT NULL CHECK (priority BETWEEN 1 AND 4),
+    enqueue_shard smallint NOT NULL DEFAULT 0 CHECK (enqueue_shard BETWEEN 0 AND 63),
+    seq           regclass NOT NULL,
+    UNIQUE (queue, priority, enqueue_shard)
+);
+
+-- register_queue makes the lanes and their sequences. It is the installer's (SECURITY DEFINER): running the engine
+-- needs no DDL (P12). It runs in a transaction of its own: CREATE SEQUENCE inside a producer's business transaction
+-- would make the next producer of the queue wait for that commit (P5).
+CREATE FUNCTION {{.S}}.register_queue(p_queue text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $body$
+DECLARE
+    v_lane integer;
+BEGIN
+    LOCK TABLE {{.S}}.queues IN SHARE ROW EXCLUSIVE MODE;
+    PERFORM FROM {{.S}}.queues q WHERE q.queue = p_queue;
+    IF FOUND THEN
+        RETURN;
+    END IF;
+    INSERT INTO {{.S}}.queues (queue) VALUES (p_queue);
+    FOR v_priority IN 1..4 LOOP
+        v_lane := nextval(pg_get_serial_sequence({{.Literal "lanes"}}, 'lane_id'));
+        EXECUTE format('CREATE SEQUENCE {{.S}}.%I', 'lane_seq_' || v_lane);
+        INSERT INTO {{.S}}.lanes (lane_id, queue, priority, seq) OVERRIDING SYSTEM VALUE
+        VALUES (v_lane, p_queue, v_priority, format('{{.S}}.%I', 'lane_seq_' || v_lane)::regclass);
+    END LOOP;
+END
+$body$;
+
+CREATE SEQUENCE {{.S}}.job_id_seq;
+
+-- batch_id of a claim; receipt_id = batch_id * 4096 + index, so that the receipts of one batch are one range and a
+-- claim takes one value of a sequence, not one per job.
+CREATE SEQUENCE {{.S}}.claim_batch_id_seq MAXVALUE 2251799813685247;
+
+-- The rings' control plane ------------------------------------------------------------------------
+
+-- One transaction at a time truncates in this schema; its row is only ever locked.
+CREATE TABLE {{.S}}.prune_mutex (singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton));
+INSERT INTO {{.S}}.prune_mutex DEFAULT VALUES;
+{{range $ring := .Rings}}
+-- {{$ring.Name}} ring. The state row is the ring's mutex and is never updated; the cursor is the newest row of the
+-- rotation ledger (slot = generation mod slot_count). A generation in the prune ledger is spent: nothing may be written
+-- into it any more, and its slot may be used again.
+CREATE TABLE {{$.S}}.{{$ring.Name}}_ring_state (
+    singleton  boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+    slot_count integer NOT NULL CHECK (slot_count >= 2)
+);
+INSERT INTO {{$.S}}.{{$ring.Name}}_ring_state (slot_count) VALUES ({{len $ring.Slots}});
+
+CREATE TABLE {{$.S}}.{{$ring.Name}}_ring_rotations (
+    generation bigint PRIMARY KEY CHECK (generation >= 0),
+    slot       smallint    NOT NULL,
+    rotated_at timestamptz NOT NULL
+);
+INSERT INTO {{$.S}}.{{$ring.Name}}_ring_rotations VALUES (0, 0, now());
+
+CREATE TABLE {{$.S}}.{{$ring.Name}}_ring_prunes (
+    generation bigint PRIMARY KEY,
+    slot       smallint    NOT NULL,
+    pruned_at  timestamptz NOT NULL
+);
+{{end}}
+-- The slot's lock row.
+CREATE TABLE {{.S}}.queue_ring_slots (slot smallint PRIMARY KEY);
+INSERT INTO {{.S}}.queue_ring_slots SELECT generate_series(0, {{len .QueueSlots}} - 1);
+
+-- The slot's lock row and where the stale sweep of its claims, which is cyclic, goes on: it passes only batches that
+-- have no open attempt left. Written only when it moved; cleared when the slot is pruned (hazard 9).
+CREATE TABLE {{.S}}.claim_ring_slots (
+    slot                     smallint PRIMARY KEY,
+    rescue_cursor_claimed_at timestamptz,
+    rescue_cursor_batch_id   bigint,
+    CHECK ((rescue_cursor_claimed_at IS NULL) = (rescue_cursor_batch_id IS NULL))
+) WITH (fillfactor = 50);
+INSERT INTO {{.S}}.claim_ring_slots SELECT generate_series(0, {{len .ClaimSlots}} - 1);
+
+-- The queue ring: work and its history ------------------------------------------------------------
+
+-- One immutable, wide row per enqueued, promoted or rescued job. run_lease and attempt are the values before its
+-- claim: the attempt made from this row is run_lease + 1. A row is handed out at most once.
+CREATE TABLE {{.S}}.ready_entries (
+    ready_generation bigint      NOT NULL,
+    lane_seq         bigint      NOT NULL,
+    job_id           bigint      NOT NULL,
+    run_lease        bigint      NOT NULL,
+    created_at       timestamptz NOT NULL,
+    lane_id          integer     NOT NULL,
+    attempt          integer     NOT NULL,
+    max_attempts     integer     NOT NULL,
+    ready_slot       smallint    NOT NULL,
+    kind             text        NOT NULL,
+    args             jsonb       NOT NULL,
+    errors           jsonb
+) PARTITION BY LIST (ready_slot);
+
+-- Which lane positions were handed out, one row per claim batch, written in the claim's transaction into the ready
+-- rows' own slot. It is the only thing that says "claimed" to a claim: no claim table is read for that (P3).
+CREATE TABLE {{.S}}.ready_claim_attempt_batches (
+    ready_generation bigint         NOT NULL,
+    batch_id         bigint         NOT NULL,
+    lane_id          integer        NOT NULL,
+    claimed_count    integer        NOT NULL CHECK (claimed_count > 0),
+    ready_slot       smallint       NOT NULL,
+    lane_seqs        int8multirange NOT NULL
+) PARTITION BY LIST (ready_slot);
+
+-- Compact success history: the lane positions that one completion finished. Everything else about the jobs stands in
+-- their ready rows, in the same slot and generation.
+CREATE TABLE {{.S}}.receipt_completion_batches (
+    ready_generation bigint         NOT NULL,
+    batch_id         bigint         NOT NULL,
+    completed_at     timestamptz    NOT NULL,
+    lane_id          integer        NOT NULL,
+    completed_count  integer        NOT NULL CHECK (completed_count > 0),
+    ready_slot       smallint       NOT NULL,
+    lane_seqs        int8multirange NOT NULL
+) PARTITION BY LIST (ready_slot);
+
+-- Terminal rows that are not a plain success. Narrow: the body is hydrated from the ready row with the same lane key.
+CREATE TABLE {{.S}}.done_entries (
+    ready_generation bigint      NOT NULL,
+    lane_seq         bigint      NOT NULL,
+    job_id           bigint      NOT NULL,
+    run_lease        bigint      NOT NULL,
+    finalized_at     timestamptz NOT NULL,
+    lane_id          integer     NOT NULL,
+    attempt          integer     NOT NULL,
+    ready_slot       smallint    NOT NULL,
+    state            text        NOT NULL CHECK (state IN ('failed')),
+    errors           jsonb       NOT NULL
+) PARTITION BY LIST (ready_slot);
+{{range .QueueSlots}}
+CREATE TABLE {{$.S}}.ready_entries_{{.}} PARTITION OF {{$.S}}.ready_entries FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE UNIQUE INDEX ON {{$.S}}.ready_entries_{{.}} (lane_id, lane_seq);
+CREATE INDEX ON {{$.S}}.ready_entries_{{.}} USING brin (job_id) WITH (pages_per_range = 32);
+CREATE TABLE {{$.S}}.ready_claim_attempt_batches_{{.}} PARTITION OF {{$.S}}.ready_claim_attempt_batches
+    FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE UNIQUE INDEX ON {{$.S}}.ready_claim_attempt_batches_{{.}} (lane_id, batch_id);
+CREATE TABLE {{$.S}}.receipt_completion_batches_{{.}} PARTITION OF {{$.S}}.receipt_completion_batches
+    FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE TABLE {{$.S}}.done_entries_{{.}} PARTITION OF {{$.S}}.done_entries FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE UNIQUE INDEX ON {{$.S}}.done_entries_{{.}} (lane_id, lane_seq);
+{{end}}
+-- The claim ring: attempts and their ends ---------------------------------------------------------
+
+-- One row per claim call, lane and ready generation: what was handed out. The i-th member (from 0) has the receipt
+-- batch_id * 4096 + i.
+CREATE TABLE {{.S}}.lease_claim_batches (
+    claim_generation bigint         NOT NULL,
+    batch_id         bigint         NOT NULL,
+    claimed_at       timestamptz    NOT NULL,
+    ready_generation bigint         NOT NULL,
+    lane_id          integer        NOT NULL,
+    claimed_count    integer        NOT NULL CHECK (claimed_count BETWEEN 1 AND 4096),
+    claim_slot       smallint       NOT NULL,
+    ready_slot       smallint       NOT NULL,
+    receipt_ranges   int8multirange NOT NULL,
+    job_ids          bigint[]       NOT NULL,
+    run_leases       bigint[]       NOT NULL,
+    lane_seqs        bigint[]       NOT NULL
+) PARTITION BY LIST (claim_slot);
+
+-- The end of attempts, in their claim's slot, whatever the outcome: an attempt is open while no row here covers its
+-- receipt. The ranges of two rows never overlap (P3); PruneClaims and PruneQueue prove that before they truncate.
+CREATE TABLE {{.S}}.lease_claim_closure_batches (
+    claim_generation bigint         NOT NULL,
+    batch_id         bigint         NOT NULL,
+    closed_at        timestamptz    NOT NULL,
+    ready_generation bigint         NOT NULL,
+    lane_id          integer        NOT NULL,
+    closed_count     integer        NOT NULL CHECK (closed_count > 0),
+    claim_slot       smallint       NOT NULL,
+    ready_slot       smallint       NOT NULL,
+    outcome          text           NOT NULL CHECK (outcome IN ('completed', 'failed', 'rescued')),
+    receipt_ranges   int8multirange NOT NULL
+) PARTITION BY LIST (claim_slot);
+{{range .ClaimSlots}}
+CREATE TABLE {{$.S}}.lease_claim_batches_{{.}} PARTITION OF {{$.S}}.lease_claim_batches
+    FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE UNIQUE INDEX ON {{$.S}}.lease_claim_batches_{{.}} (batch_id);
+CREATE INDEX ON {{$.S}}.lease_claim_batches_{{.}} (claimed_at, batch_id);
+CREATE TABLE {{$.S}}.lease_claim_closure_batches_{{.}} PARTITION OF {{$.S}}.lease_claim_closure_batches
+    FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE INDEX ON {{$.S}}.lease_claim_closure_batches_{{.}} (batch_id);
+{{end}}
+-- Outside the rings -------------------------------------------------------------------------------
+
+-- Jobs that may not run yet. A job enqueued in a caller's REPEATABLE READ or SERIALIZABLE transaction waits here, due
+-- at once: such a transaction can't see whether its ring slot was pruned meanwhile, and this table is in no ring.
+CREATE TABLE {{.S}}.deferred_jobs (
+    job_id       bigint PRIMARY KEY,
+    run_lease    bigint      NOT NULL,
+    run_at       timestamptz NOT NULL,
+    created_at   timestamptz NOT NULL,
+    lane_id      integer     NOT NULL,
+    attempt      integer     NOT NULL,
+    max_attempts integer     NOT NULL,
+    kind         text        NOT NULL,
+    args         jsonb       NOT NULL,
+    errors       jsonb
+);
+CREATE INDEX ON {{.S}}.deferred_jobs (run_at, job_id);
+
+-- What pruning removed, for ever. Written only by PruneQueue, in its transaction; never decreases (P8, P9).
+CREATE TABLE {{.S}}.queue_terminal_rollups (
+    queue                  text PRIMARY KEY,
+    pruned_completed_count bigint NOT NULL CHECK (pruned_completed_count >= 0),
+    pruned_failed_count    bigint NOT NULL CHECK (pruned_failed_count >= 0)
+) WITH (fillfactor = 50);
