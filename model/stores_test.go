@@ -14,7 +14,7 @@ func drawAction(t *rapid.T, s Store) Action {
 	queue := rapid.SampledFrom(append(slices.Clone(s.Config().Queues), "?")).Draw
 	now := small("now", 0, 20)
 	attempts := func() []AttemptID {
-		ids := []AttemptID{{Job: small("job", 0, 5), Lease: small("lease", 0, 2)}}
+		ids := []AttemptID{{Job: small("job", 0, 3), Lease: 1}}
 		if claims := s.Claims(); len(claims) > 0 {
 			for range small("known", 0, 3) {
 				ids = append(ids, rapid.SampledFrom(claims).Draw(t, "claim").ID())
@@ -22,7 +22,8 @@ func drawAction(t *rapid.T, s Store) Action {
 		}
 		return ids
 	}
-	switch rapid.SampledFrom(ActionNames()).Draw(t, "name") {
+	often := []string{"Enqueue", "EnqueueTx", "Claim", "Claim", "Complete", "Complete", "Fail", "RotateQueue", "PruneQueue"}
+	switch rapid.SampledFrom(append(ActionNames(), often...)).Draw(t, "name") {
 	case "Enqueue":
 		return Enqueue{queue(t, "queue"), small("priority", 1, 4), small("count", 0, 3), small("attempts", 1, 2), now}
 	case "Begin":
@@ -81,7 +82,9 @@ func TestStoresInStep(t *testing.T) {
 		var moments []moment
 		t.Repeat(map[string]func(*rapid.T){
 			"apply": func(t *rapid.T) {
-				applyBoth(t, flat, mutable, drawAction(t, flat))
+				for range rapid.IntRange(1, 12).Draw(t, "times") {
+					applyBoth(t, flat, mutable, drawAction(t, flat))
+				}
 			},
 			"mark": func(*rapid.T) {
 				moments = append(moments, moment{mutable.Mark(), Snapshot(flat)})

@@ -1,0 +1,239 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Invariant must hold of every state that operations can reach. It speaks of rows and never asks the rules, so
+// that a wrong rule can't excuse itself.
+type Invariant struct {
+	Name    string
+	Promise string // which promise to a user it guards
+	Check   func(Store) error
+	// Antecedent says whether the state is one in which the invariant could fail: one that never was has shown
+	// nothing.
+	Antecedent func(Store) bool
+}
+
+// Invariants are all of them.
+func Invariants() []Invariant {
+	return []Invariant{
+		{"NoJobIsLost", "P2", noJobIsLost, hasEntry(func(_ Store, e EntryRow) bool { return e.Batch != 0 })},
+		{"NoJobIsTwice", "P2", noJobIsTwice, hasEntry(func(_ Store, e EntryRow) bool { return e.Visible() && e.Lease > 0 })},
+		{"ClosureHasItsOutcome", "P2", closureHasItsOutcome, hasClaim(closedInUnpruned)},
+		{"TerminalHasItsReadyRow", "P2", terminalHasItsReadyRow, hasTerminal},
+		{"OneOpenClaim", "P3", oneOpenClaim, hasClaim(func(_ Store, c ClaimRow) bool { return c.Lease > 1 })},
+		{"OpenClaimIsNewest", "P3", openClaimIsNewest, hasClaim(func(_ Store, c ClaimRow) bool {
+			return c.Outcome == Open && c.Lease > 1
+		})},
+		{"ClaimHasItsEvidence", "P3", claimHasItsEvidence, hasClaim(readyRowIsUnpruned)},
+		{"AttemptsWithinMax", "P3", attemptsWithinMax, hasClaim(func(_ Store, c ClaimRow) bool {
+			return c.Attempt == c.MaxAttempts
+		})},
+		{"UncommittedIsUnseen", "P1", uncommittedIsUnseen, hasEntry(func(_ Store, e EntryRow) bool { return !e.Visible() })},
+		{"OldSnapshotStaysOutOfTheRing", "P1", oldSnapshotStaysOutOfTheRing, hasOldSnapshotRow},
+		{"CountsAreExact", "P9", countsAreExact, func(s Store) bool { return len(places(s)) > 0 }},
+		{"RingIsNotOverrun", "P2", ringIsNotOverrun, aRingIsFull},
+		{"RowsAreInUnprunedGenerations", "P2", rowsAreInUnprunedGenerations, rowsAndPruned},
+		{"OpenClaimKeepsItsSlots", "P2", openClaimKeepsItsSlots, hasClaim(func(s Store, c ClaimRow) bool {
+			return c.Outcome == Open && (s.Vars().Queue.Sealed(c.ReadyGen) || s.Vars().Claims.Sealed(c.Gen))
+		})},
+		{"OpenProducerKeepsItsSlot", "P5", openProducerKeepsItsSlot, hasEntry(func(s Store, e EntryRow) bool {
+			return !e.Visible() && s.Vars().Queue.Sealed(e.Gen)
+		})},
+	}
+}
+
+// place is where a job is. A committed job is in exactly one place until its rows are pruned.
+type place struct {
+	job  int
+	lane int
+	is   JobState
+}
+
+// places lists the place of each committed job, job by job.
+func places(s Store) []place {
+	var all []place
+	for _, e := range s.Entries() {
+		if e.Waiting() {
+			all = append(all, place{e.Job, e.Lane, JobAvailable})
+		}
+	}
+	for _, d := range s.DeferredRows() {
+		if d.Tx == 0 {
+			all = append(all, place{d.Job, d.Lane, JobScheduled})
+		}
+	}
+	for _, c := range s.Claims() {
+		if c.Outcome == Open {
+			all = append(all, place{c.Job, c.Lane, JobRunning})
+		}
+	}
+	for _, t := range s.Terminals() {
+		if t.State == Completed {
+			all = append(all, place{t.Job, t.Lane, JobCompleted})
+		} else {
+			all = append(all, place{t.Job, t.Lane, JobFailed})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.job, b.job) })
+	return all
+}
+
+// P2: a job that has a ready row waits, or is deferred, or runs, or has ended. A claim that was pruned while it
+// was open is how one gets lost.
+func noJobIsLost(s Store) error {
+	all := places(s)
+	for _, e := range s.Entries() {
+		_, found := slices.BinarySearchFunc(all, e.Job, func(p place, job int) int { return cmp.Compare(p.job, job) })
+		if e.Visible() && !found {
+			return fmt.Errorf("job %d was handed out, and is neither running nor ended nor waiting", e.Job)
+		}
+	}
+	return nil
+}
+
+// P2: a job is in one place at a time. One that ended while it waits will run again after its end.
+func noJobIsTwice(s Store) error {
+	all := places(s)
+	for i := 1; i < len(all); i++ {
+		if all[i].job == all[i-1].job {
+			return fmt.Errorf("job %d is %s and %s", all[i].job, all[i-1].is, all[i].is)
+		}
+	}
+	return nil
+}
+
+// P2: closing a claim and writing where the job goes is one transaction. Once the ready row's generation is
+// pruned, the outcome may be too, and nothing is left to compare.
+func closureHasItsOutcome(s Store) error {
+	for _, c := range s.Claims() {
+		if !closedInUnpruned(s, c) {
+			continue
+		}
+		ended := slices.ContainsFunc(s.Terminals(), func(t TerminalRow) bool { return t.Job == c.Job && t.Lease == c.Lease })
+		requeued := slices.ContainsFunc(s.Entries(), func(e EntryRow) bool { return e.Job == c.Job && e.Lease == c.Lease })
+		// A requeued job's new row is in the same generation or a younger one, so it is still there.
+		if c.Outcome == Rescued && !ended && !requeued || c.Outcome != Rescued && !ended {
+			return fmt.Errorf("attempt %s was closed as %s, and its job went nowhere", c.ID(), c.Outcome)
+		}
+	}
+	return nil
+}
+
+func closedInUnpruned(s Store, c ClaimRow) bool { return c.Outcome != Open && readyRowIsUnpruned(s, c) }
+
+func readyRowIsUnpruned(s Store, c ClaimRow) bool { return c.ReadyGen >= s.Vars().Queue.Pruned }
+
+// P2: a terminal row has no body of its own, its ready row has it; so both are in one generation and go together.
+func terminalHasItsReadyRow(s Store) error {
+	for _, t := range s.Terminals() {
+		e, ok := entryAt(s, t.Lane, t.Seq)
+		if !ok || e.Gen != t.Gen || e.Job != t.Job || e.Batch == 0 || e.Lease+1 != t.Lease {
+			return fmt.Errorf("the end of attempt %d/%d has no ready row in its generation %d", t.Job, t.Lease, t.Gen)
+		}
+	}
+	return nil
+}
+
+// P3: at most one attempt of a job is open.
+func oneOpenClaim(s Store) error {
+	var open ranking
+	for c := range s.OpenClaims() {
+		if slices.Contains(open, c.Job) {
+			return fmt.Errorf("two attempts of job %d are open", c.Job)
+		}
+		open.add(c.Job)
+	}
+	return nil
+}
+
+// P3: the attempt that is open is the job's newest: nobody superseded may still close it.
+func openClaimIsNewest(s Store) error {
+	for c := range s.OpenClaims() {
+		if e, ok := s.NewestEntry(c.Job); !ok || e.Lease+1 != c.Lease {
+			return fmt.Errorf("attempt %s is open, but the job's newest ready row isn't the one that it was made of", c.ID())
+		}
+	}
+	return nil
+}
+
+// P3: a claim's ready row says that it was handed out, for as long as the row is there. Without it the same
+// position would be handed out again.
+func claimHasItsEvidence(s Store) error {
+	for _, c := range s.Claims() {
+		if !readyRowIsUnpruned(s, c) {
+			continue
+		}
+		e, ok := entryAt(s, c.Lane, c.Seq)
+		if !ok || e.Batch == 0 || e.Gen != c.ReadyGen || e.Job != c.Job || e.Lease+1 != c.Lease {
+			return fmt.Errorf("attempt %s has no evidence at its ready row", c.ID())
+		}
+	}
+	return nil
+}
+
+// P3: no attempt beyond the last that the job was given, and none waits for it.
+func attemptsWithinMax(s Store) error {
+	for _, c := range s.Claims() {
+		if c.Attempt > c.MaxAttempts {
+			return fmt.Errorf("attempt %s is number %d of %d", c.ID(), c.Attempt, c.MaxAttempts)
+		}
+	}
+	for _, e := range s.Entries() {
+		if e.Waiting() && e.Attempt >= e.MaxAttempts {
+			return fmt.Errorf("job %d waits with its %d attempts used up", e.Job, e.MaxAttempts)
+		}
+	}
+	return nil
+}
+
+// P9: the sums over tables count each job once, where it is.
+func countsAreExact(s Store) error {
+	all := places(s)
+	for queue, name := range s.Config().Queues {
+		var want Counts
+		for _, p := range all {
+			if p.lane/Priorities != queue {
+				continue
+			}
+			want.Available += one(p.is == JobAvailable)
+			want.Scheduled += one(p.is == JobScheduled)
+			want.Running += one(p.is == JobRunning)
+			want.Completed += one(p.is == JobCompleted)
+			want.Failed += one(p.is == JobFailed)
+		}
+		want.PrunedCompleted, want.PrunedFailed = s.Rollup(queue).Completed, s.Rollup(queue).Failed
+		if got := countsOf(s, queue); got != want {
+			return fmt.Errorf("queue %s: the tables add up to %s, the jobs are %s", name, got, want)
+		}
+	}
+	return nil
+}
+
+func entryAt(s Store, lane, seq int) (EntryRow, bool) {
+	rows := s.Entries()
+	at, ok := slices.BinarySearchFunc(rows, EntryRow{Lane: lane, Seq: seq}, byPosition)
+	if !ok {
+		return EntryRow{}, false
+	}
+	return rows[at], true
+}
+
+// The left-hand sides.
+
+func hasEntry(is func(Store, EntryRow) bool) func(Store) bool {
+	return func(s Store) bool {
+		return slices.ContainsFunc(s.Entries(), func(e EntryRow) bool { return is(s, e) })
+	}
+}
+
+func hasClaim(is func(Store, ClaimRow) bool) func(Store) bool {
+	return func(s Store) bool {
+		return slices.ContainsFunc(s.Claims(), func(c ClaimRow) bool { return is(s, c) })
+	}
+}
+
+func hasTerminal(s Store) bool { return len(s.Terminals()) > 0 }

@@ -1,0 +1,114 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The properties of what maintenance does beside them: rescue and prune.
+
+// P2, hazard 4: what a prune takes away is spent. Each ready row was committed and handed out, and no attempt of
+// one is open; each claim is closed.
+func onlySpentIsPruned(p Step) error {
+	gone := func(before, after Ring, gen int) bool { return before.Pruned <= gen && gen < after.Pruned }
+	before, after := p.Pre.Vars(), p.Post.Vars()
+	for _, e := range p.Pre.Entries() {
+		if gone(before.Queue, after.Queue, e.Gen) && (!e.Visible() || e.Waiting()) {
+			return fmt.Errorf("the ready row of job %d was pruned before it was handed out", e.Job)
+		}
+	}
+	for _, c := range p.Pre.Claims() {
+		if c.Outcome == Open && (gone(before.Claims, after.Claims, c.Gen) || gone(before.Queue, after.Queue, c.ReadyGen)) {
+			return fmt.Errorf("attempt %s is open, and its claim or its ready row was pruned", c.ID())
+		}
+	}
+	return nil
+}
+
+// prunedSome: an empty generation proves nothing.
+func prunedSome(p Step) bool {
+	return p.Result == Pruned &&
+		(len(p.Post.Entries()) < len(p.Pre.Entries()) || len(p.Post.Claims()) < len(p.Pre.Claims()))
+}
+
+// P8: a failed row that is younger than the retention outlives every prune.
+func retentionIsKept(p Step) error {
+	prune, ok := p.Action.(PruneQueue)
+	if !ok || prune.Retention <= 0 {
+		return nil
+	}
+	for _, t := range p.Pre.Terminals() {
+		young := t.State == Failed && t.FinalizedAt >= prune.Now-prune.Retention
+		if young && !slices.Contains(p.Post.Terminals(), t) {
+			return fmt.Errorf("job %d failed at %d and was pruned at %d", t.Job, t.FinalizedAt, prune.Now)
+		}
+	}
+	return nil
+}
+
+func retentionMatters(p Step) bool {
+	prune, ok := p.Action.(PruneQueue)
+	return ok && prune.Retention > 0 && slices.ContainsFunc(p.Pre.Terminals(), func(t TerminalRow) bool {
+		return t.State == Failed && p.Pre.Vars().Queue.Sealed(t.Gen)
+	})
+}
+
+// newlyRescued are the claims that the step closed as rescued.
+func newlyRescued(p Step) []ClaimRow {
+	return slices.Collect(where(p.Pre.Claims(), func(c ClaimRow) bool {
+		after, ok := p.Post.Claim(c.ID())
+		return c.Outcome == Open && ok && after.Outcome == Rescued
+	}))
+}
+
+func rescued(p Step) bool {
+	_, ok := p.Action.(RescueStale)
+	return ok && len(newlyRescued(p)) > 0
+}
+
+// P2: a rescued job with attempts left waits again, and nothing else fails it; one without has failed.
+func rescueGivesWhatIsLeft(p Step) error {
+	for _, c := range newlyRescued(p) {
+		e, _ := p.Post.NewestEntry(c.Job)
+		_, ended := p.Post.Terminal(c.Job)
+		waits := e.Waiting() && e.Lease == c.Lease && e.Attempt == c.Attempt
+		if left := c.Attempt < c.MaxAttempts; waits != left || ended == left {
+			return fmt.Errorf("attempt %s, number %d of %d, was rescued, and waits=%t ended=%t",
+				c.ID(), c.Attempt, c.MaxAttempts, waits, ended)
+		}
+	}
+	return nil
+}
+
+// P3: a rescue closes what is older than its cutoff and nothing younger, oldest claim generation first, and
+// leaves an older one only for its limit.
+func rescueTakesTheOldest(p Step) error {
+	rescue, ok := p.Action.(RescueStale)
+	if !ok {
+		return nil
+	}
+	closed := newlyRescued(p)
+	if r := p.Result.(RescuedCount); r.Requeued+r.Failed != len(closed) || len(closed) > rescue.Limit {
+		return fmt.Errorf("%s answers %s and closed %d", rescue, r, len(closed))
+	}
+	for _, c := range closed {
+		if c.ClaimedAt >= rescue.Now-rescue.Older {
+			return fmt.Errorf("attempt %s of time %d was rescued, too young for %s", c.ID(), c.ClaimedAt, rescue)
+		}
+		for left := range p.Post.OpenClaims() {
+			if byAge(left, c) < 0 {
+				return fmt.Errorf("attempt %s was rescued, and the older %s was not", c.ID(), left.ID())
+			}
+		}
+	}
+	for left := range p.Post.OpenClaims() {
+		if left.ClaimedAt < rescue.Now-rescue.Older && len(closed) < rescue.Limit {
+			return fmt.Errorf("attempt %s is older than the cutoff of %s and is still open", left.ID(), rescue)
+		}
+	}
+	return nil
+}
+
+func rescueLeftSome(p Step) bool {
+	return rescued(p) && slices.ContainsFunc(p.Post.Claims(), func(c ClaimRow) bool { return c.Outcome == Open })
+}
