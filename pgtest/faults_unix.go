@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -132,25 +129,10 @@ func (c *cluster) close() error {
 	return c.dog.dismiss()
 }
 
-// releaseMemory removes the segment that a killed server left: its number is
-// the second word of the seventh line of postmaster.pid, a file that a server
-// which ended by itself has removed.
+// releaseMemory removes the segment that a killed server left.
 func (c *cluster) releaseMemory() error {
-	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
-	if err != nil {
-		return nil // no such file: nothing was left
+	if segment := c.readLockFile().segment; segment != 0 {
+		return removeSegment(segment)
 	}
-	lines := strings.Split(string(text), "\n")
-	if len(lines) < 7 {
-		return nil
-	}
-	words := strings.Fields(lines[6])
-	if len(words) != 2 {
-		return nil
-	}
-	id, err := strconv.Atoi(words[1])
-	if err != nil {
-		return nil
-	}
-	return removeSegment(id)
+	return nil
 }

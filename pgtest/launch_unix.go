@@ -65,13 +65,19 @@ func freePort() (int, error) {
 func (c *cluster) startAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.StartTimeout)
 	defer cancel()
-	return poll(ctx, 100*time.Millisecond, func() (bool, error) {
+	var held error
+	err := poll(ctx, 100*time.Millisecond, func() (bool, error) {
 		err := c.launch(ctx)
-		if err != nil && ctx.Err() == nil && (portLost(err) || memoryHeld(err)) {
+		if err != nil && (portLost(err) || memoryHeld(err)) {
+			held = err
 			return false, nil
 		}
 		return true, err
 	})
+	if err != nil && ctx.Err() != nil {
+		return errors.Join(err, held)
+	}
+	return err
 }
 
 // launch starts a postmaster and waits until it takes connections.
@@ -107,20 +113,19 @@ func (c *cluster) launch(ctx context.Context) error {
 	return nil
 }
 
-// awaitReady connects until that works.
+// awaitReady waits until the server says that it is ready, and then connects.
 func (c *cluster) awaitReady(ctx context.Context) error {
-	socket := filepath.Join(c.dir, ".s.PGSQL."+strconv.Itoa(c.port))
 	var last error
 	err := poll(ctx, 5*time.Millisecond, func() (bool, error) {
 		if !c.proc.running() {
 			return false, fmt.Errorf("ended while starting: %v", c.proc.cmd.ProcessState)
 		}
-		if _, err := os.Stat(socket); err != nil {
+		if file := c.readLockFile(); file.pid != c.proc.pid() || file.status != "ready" {
 			return false, nil
 		}
 		conn, err := connectWithin(ctx, c.dsn(), 5*time.Second)
 		if err != nil {
-			last = err // starting up, recovering, or a socket that a killed server left
+			last = err
 			return false, nil
 		}
 		return true, conn.Close(ctx)
@@ -129,6 +134,30 @@ func (c *cluster) awaitReady(ctx context.Context) error {
 		err = fmt.Errorf("%w (last attempt: %v)", err, last)
 	}
 	return err
+}
+
+// lockFile is what postmaster.pid says: the first line, the second word of the
+// seventh, the eighth. A server that ended by itself has removed it, one that
+// was killed has not. What isn't there is zero.
+type lockFile struct {
+	pid     int
+	segment int    // of System V shared memory
+	status  string // starting, ready, stopping, standby
+}
+
+func (c *cluster) readLockFile() lockFile {
+	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return lockFile{}
+	}
+	lines := append(strings.Split(string(text), "\n"), make([]string, 8)...)
+	var file lockFile
+	file.pid, _ = strconv.Atoi(lines[0]) // half written: zero
+	if words := strings.Fields(lines[6]); len(words) == 2 {
+		file.segment, _ = strconv.Atoi(words[1]) // half written: wrong, and the status is missing
+	}
+	file.status = strings.TrimSpace(lines[7])
+	return file
 }
 
 const (
