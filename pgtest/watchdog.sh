@@ -67,9 +67,17 @@ children() {
 
 pause() { sleep 0.1 2>/dev/null || sleep 1; }
 
+# alive tells whether one of these processes lives. With the owner's death they
+# became somebody else's children, and may wait to be reaped for long.
 alive() {
 	for each in $1; do
-		kill -0 "$each" 2>/dev/null && return 0
+		kill -0 "$each" 2>/dev/null || continue
+		line=
+		{ read -r line <"/proc/$each/stat"; } 2>/dev/null
+		case ${line##*) } in
+		Z* | X*) ;;
+		*) return 0 ;;
+		esac
 	done
 	return 1
 }
@@ -97,7 +105,7 @@ if [ -n "$pid" ]; then
 		left=$((left - 1))
 		pause
 	done
-	kill -KILL $pid $family 2>/dev/null
+	[ "$left" -gt 0 ] || kill -KILL $pid $family 2>/dev/null
 fi
 
 # A postmaster that was killed before left its segment: seventh line, second word.
