@@ -58,9 +58,11 @@ func (c *closing) run(ctx context.Context) ([]Result, error) {
 	results := make([]Result, len(c.receipts))
 	for i, r := range c.receipts {
 		results[i].Receipt = r
-		if !c.closed[r.id()] {
-			results[i].Err = &Error{Op: c.op, Value: "attempt " + r.String(), Err: ErrStale}
+		if c.closed[r.id()] {
+			delete(c.closed, r.id()) // a second mention finds the attempt over, as a second call would (hazard 28)
+			continue
 		}
+		results[i].Err = &Error{Op: c.op, Value: "attempt " + r.String(), Err: ErrStale}
 	}
 	return results, nil
 }
