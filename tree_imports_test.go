@@ -21,7 +21,7 @@ var importTable = []importRow{
 	{path: "pgtest/...", modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys/unix"}, testModules: []string{"go.uber.org/goleak"}},
 	{
 		path: "correctness/...", ours: []string{"model", "model/explore"}, modules: []string{"github.com/tetratelabs/wazero"},
-		testOurs: []string{"engine", "fuzz"}, testModules: []string{"go.uber.org/goleak"},
+		testOurs: []string{"engine", "fuzz"}, testModules: []string{"go.uber.org/goleak", "pgregory.net/rapid"},
 	},
 	{
 		path: "fuzz/...", ours: []string{"engine", "engine/schema", "model", "pgtest"},
