@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"pgregory.net/rapid"
 )
 
 // Those who write tests hand one of these in.
 var (
 	_ TB         = (*testing.T)(nil)
 	_ TB         = (*testing.B)(nil)
-	_ TB         = (*rapid.T)(nil)
 	_ TestRunner = (*testing.M)(nil)
 )
 

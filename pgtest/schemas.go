@@ -117,6 +117,11 @@ func (s *Schemas) Get(t TB) string {
 func (s *Schemas) Take(ctx context.Context) (schema string, drop func(context.Context) error, err error) {
 	var made result
 	select {
+	case <-s.closing: // before what is still ready
+		return "", nil, fmt.Errorf("pgtest: take a schema: %w", ErrClosed)
+	default:
+	}
+	select {
 	case made = <-s.ready:
 	case <-s.closing:
 		return "", nil, fmt.Errorf("pgtest: take a schema: %w", ErrClosed)
