@@ -16,12 +16,15 @@ const MinMajor = 15
 
 // Options says which server is wanted. The zero value is good for functional tests.
 type Options struct {
-	// DSN names a running server (a URL or keywords, as pgx takes them). Empty means
-	// the value of AWA_DATABASE_URL, and without that one a private cluster.
+	// DSN names a running server (a URL or keywords, as pgx takes them), reached directly
+	// and not through a pooler that shares sessions. Empty means the value of
+	// AWA_DATABASE_URL, and without that one a private cluster.
 	DSN string
 	// Local asks for a private cluster even when there is a DSN: for tests that
 	// need the server's process or its settings.
 	Local bool
+
+	// What follows is for a private cluster; a running server keeps its own settings.
 
 	// BinDir is the folder of initdb and postgres. Empty means those on PATH when
 	// they are new enough, else the newest of the usual places.
