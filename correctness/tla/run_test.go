@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -246,5 +247,34 @@ func TestOnlyTLCUpdatesTheTable(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); err != nil || len(left) != 0 {
 		t.Errorf("writing leaves %v (%v)", left, err)
+	}
+}
+
+// TestTheTableWithoutTLC judges the real specs as far as tla-checker can; the largest are left to awa-check.
+func TestTheTableWithoutTLC(t *testing.T) {
+	t.Parallel()
+	rows, err := ReadTable(Specs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const enough = 5000 // states
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Distinct > enough })
+	items, err := Run(t.Context(), RunOptions{Specs: Specs(), Rows: rows, Checker: withTLAChecker(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed := 0
+	for _, item := range items {
+		switch {
+		case item.Failed():
+			t.Errorf("%+v", item)
+		case !item.Ran:
+			t.Logf("%s with %s: %s", item.Module, item.Config, item.Why)
+		default:
+			passed++
+		}
+	}
+	if passed < 10 {
+		t.Errorf("only %d rows ran", passed)
 	}
 }
