@@ -1,0 +1,194 @@
+package fuzz
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/awa-engine/awa/model"
+)
+
+// Abstract reads a whole schema into a state of the model. It joins nothing on the server: rows are put together here,
+// where what the model has no words for is an error that names it: a closure of nothing, evidence or history without its
+// row, a position handed out or a receipt closed twice, stored counts that differ from the ranges beside them, a row in
+// another slot than its generation's. It is for a quiet database.
+//
+// Times become whole seconds since the epoch of the run; ids stay as they are, model.Canonical renames them.
+func Abstract(ctx context.Context, db *pgx.Conn, schema string, w World) (*model.Flat, error) {
+	t := newTables(w)
+	var b pgx.Batch
+	for _, r := range t.readers() {
+		sql := strings.ReplaceAll(r.sql, "{s}", pgx.Identifier{schema}.Sanitize())
+		b.Queue(sql).Query(func(rows pgx.Rows) error {
+			defer rows.Close()
+			for rows.Next() {
+				if err := r.row(rows); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		})
+	}
+	if err := db.SendBatch(ctx, &b).Close(); err != nil {
+		return nil, err
+	}
+	return t.flat, t.check()
+}
+
+// A position is a place in a lane, in the generation whose rows stand there.
+type position struct {
+	lane    int
+	ready   int // generation
+	laneSeq int
+}
+
+// tables collects what the database's tables say, in the order in which readers reads them: each table after those that
+// it speaks of.
+type tables struct {
+	flat  *model.Flat
+	world World
+	lanes map[int32]int // the model's lane by the database's
+
+	entries  map[position]model.EntryRow
+	evidence map[position]int // batch
+	claims   map[int]model.ClaimRow
+	ended    map[position]bool
+}
+
+func newTables(w World) *tables {
+	return &tables{
+		flat: model.NewFlat(w.Config()), world: w, lanes: map[int32]int{}, entries: map[position]model.EntryRow{},
+		evidence: map[position]int{}, claims: map[int]model.ClaimRow{}, ended: map[position]bool{},
+	}
+}
+
+// A tableReader is a statement and what each of its rows means.
+type tableReader struct {
+	sql string
+	row func(pgx.Rows) error
+}
+
+func (t *tables) readers() []tableReader {
+	return []tableReader{
+		{`SELECT 'queue', (SELECT max(generation) FROM {s}.queue_ring_rotations), (SELECT coalesce(max(generation) + 1, 0) FROM {s}.queue_ring_prunes),
+		         (SELECT count(*) FROM {s}.queue_ring_prunes)
+		   UNION ALL
+		  SELECT 'claim', (SELECT max(generation) FROM {s}.claim_ring_rotations), (SELECT coalesce(max(generation) + 1, 0) FROM {s}.claim_ring_prunes),
+		         (SELECT count(*) FROM {s}.claim_ring_prunes)`, t.ring},
+		{`SELECT lane_id, queue, priority FROM {s}.lanes`, t.lane},
+		{`SELECT queue, pruned_completed_count, pruned_failed_count FROM {s}.queue_terminal_rollups`, t.rollup},
+		{`SELECT ready_slot, lane_id, ready_generation, batch_id, claimed_count, lane_seqs FROM {s}.ready_claim_attempt_batches`, t.handedOut},
+		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, max_attempts FROM {s}.ready_entries`, t.ready},
+		{`SELECT claim_slot, claim_generation, batch_id, claimed_at, ready_generation, lane_id, claimed_count, receipt_ranges, job_ids, run_leases, lane_seqs
+		    FROM {s}.lease_claim_batches`, t.claim},
+		{`SELECT claim_slot, claim_generation, batch_id, ready_generation, lane_id, closed_count, outcome, receipt_ranges
+		    FROM {s}.lease_claim_closure_batches`, t.closure},
+		{`SELECT ready_slot, lane_id, ready_generation, completed_at, completed_count, lane_seqs FROM {s}.receipt_completion_batches`, t.completion},
+		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, finalized_at FROM {s}.done_entries`, t.done},
+		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, run_at FROM {s}.deferred_jobs`, t.deferred},
+	}
+}
+
+type multirange = pgtype.Multirange[pgtype.Range[int64]]
+
+// expand lists the values of a range and compares their number with the count that is stored beside it.
+func expand(what string, m multirange, count int) ([]int, error) {
+	var values []int
+	for _, r := range m {
+		for v := r.Lower; v < r.Upper; v++ {
+			values = append(values, int(v))
+		}
+	}
+	if len(values) != count {
+		return nil, fmt.Errorf("%s counts %d, its range has %d", what, count, len(values))
+	}
+	return values, nil
+}
+
+// logical is a time as the model has it.
+func logical(at time.Time) int { return int(at.Sub(epoch) / time.Second) }
+
+// inSlot checks that a row stands in its generation's slot.
+func inSlot(what string, slot, generation, slots int) error {
+	if slot != generation%slots {
+		return fmt.Errorf("%s of generation %d stands in slot %d of %d", what, generation, slot, slots)
+	}
+	return nil
+}
+
+func (t *tables) ring(rows pgx.Rows) error {
+	var name string
+	var generation, pruned, count int
+	if err := rows.Scan(&name, &generation, &pruned, &count); err != nil {
+		return err
+	}
+	if pruned != count {
+		return fmt.Errorf("the %s ring pruned %d generations, the newest of them %d: not oldest first", name, count, pruned-1)
+	}
+	v := t.flat.Vars()
+	if name == "queue" {
+		v.Queue = model.Ring{Generation: generation, Pruned: pruned}
+	} else {
+		v.Claims = model.Ring{Generation: generation, Pruned: pruned}
+	}
+	t.flat.SetVars(v)
+	return nil
+}
+
+func (t *tables) lane(rows pgx.Rows) error {
+	var id int32
+	var queue string
+	var priority int
+	if err := rows.Scan(&id, &queue, &priority); err != nil {
+		return err
+	}
+	lane, ok := t.flat.Config().Lane(queue, priority)
+	if !ok {
+		return fmt.Errorf("queue %q priority %d isn't of this world", queue, priority)
+	}
+	t.lanes[id] = lane
+	return nil
+}
+
+func (t *tables) rollup(rows pgx.Rows) error {
+	var queue string
+	var roll model.Rollup
+	if err := rows.Scan(&queue, &roll.Completed, &roll.Failed); err != nil {
+		return err
+	}
+	lane, ok := t.flat.Config().Lane(queue, 1)
+	if !ok {
+		return fmt.Errorf("queue %q isn't of this world", queue)
+	}
+	t.flat.SetRollup(lane/model.Priorities, roll)
+	return nil
+}
+
+func (t *tables) deferred(rows pgx.Rows) error {
+	var lane int32
+	var at time.Time
+	var d model.DeferredRow
+	if err := rows.Scan(&d.Job, &lane, &d.Lease, &d.Attempt, &d.MaxAttempts, &at); err != nil {
+		return err
+	}
+	d.Lane, d.RunAt = t.lanes[lane], logical(at)
+	t.flat.PutDeferred(d)
+	return nil
+}
+
+// Comparable is a state as both sides can tell it: a closed claim outlives its ready row, and with it what only that
+// row knows.
+func Comparable(s model.Store) *model.Flat {
+	f := model.Snapshot(s)
+	for _, c := range s.Claims() {
+		if c.ReadyGen < f.Vars().Queue.Pruned {
+			c.Attempt, c.MaxAttempts = 0, 0
+			f.PutClaim(c)
+		}
+	}
+	return f
+}

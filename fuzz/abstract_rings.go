@@ -1,0 +1,190 @@
+package fuzz
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/awa-engine/awa/model"
+)
+
+// The rows of the two rings, as Abstract puts them together.
+
+// handedOut reads evidence: which positions were handed out.
+func (t *tables) handedOut(rows pgx.Rows) error {
+	var slot, generation, batch, count int
+	var lane int32
+	var seqs multirange
+	if err := rows.Scan(&slot, &lane, &generation, &batch, &count, &seqs); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("evidence of batch %d", batch)
+	if err := inSlot(what, slot, generation, t.world.QueueSlots); err != nil {
+		return err
+	}
+	values, err := expand(what, seqs, count)
+	for _, seq := range values {
+		at := position{t.lanes[lane], generation, seq}
+		if before, twice := t.evidence[at]; twice {
+			return fmt.Errorf("position %d of lane %s was handed out by batch %d and by batch %d", seq, t.laneName(at), before, batch)
+		}
+		t.evidence[at] = batch
+	}
+	return err
+}
+
+func (t *tables) laneName(at position) string { return t.flat.Config().LaneName(at.lane) }
+
+func (t *tables) ready(rows pgx.Rows) error {
+	var slot int
+	var lane int32
+	var e model.EntryRow
+	if err := rows.Scan(&slot, &lane, &e.Gen, &e.Seq, &e.Job, &e.Lease, &e.Attempt, &e.MaxAttempts); err != nil {
+		return err
+	}
+	e.Lane = t.lanes[lane]
+	at := position{e.Lane, e.Gen, e.Seq}
+	e.Batch = t.evidence[at]
+	t.entries[at] = e
+	t.flat.PutEntry(e)
+	t.used(e.Lane, e.Seq)
+	return inSlot(fmt.Sprintf("the ready row of job %d", e.Job), slot, e.Gen, t.world.QueueSlots)
+}
+
+// used notes that a position of the lane was given.
+func (t *tables) used(lane, seq int) {
+	t.flat.SetLastSeq(lane, max(t.flat.LastSeq(lane), seq))
+}
+
+func (t *tables) claim(rows pgx.Rows) error {
+	var slot, generation, batch, ready, count int
+	var at time.Time
+	var lane int32
+	var receipts multirange
+	var jobs, leases, seqs []int
+	if err := rows.Scan(&slot, &generation, &batch, &at, &ready, &lane, &count, &receipts, &jobs, &leases, &seqs); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("claim batch %d", batch)
+	if err := inSlot(what, slot, generation, t.world.ClaimSlots); err != nil {
+		return err
+	}
+	ids, err := expand(what, receipts, count)
+	if err != nil {
+		return err
+	}
+	if len(jobs) != count || len(leases) != count || len(seqs) != count {
+		return fmt.Errorf("%s counts %d, its arrays have %d, %d and %d", what, count, len(jobs), len(leases), len(seqs))
+	}
+	for i, receipt := range ids {
+		c := model.ClaimRow{
+			Receipt: receipt, Batch: batch, Gen: generation, Lane: t.lanes[lane], Seq: seqs[i], ReadyGen: ready,
+			Job: jobs[i], Lease: leases[i], ClaimedAt: logical(at),
+		}
+		if e, there := t.entries[position{c.Lane, ready, c.Seq}]; there {
+			c.Attempt, c.MaxAttempts = e.Attempt+1, e.MaxAttempts
+		}
+		t.claims[receipt] = c
+		t.flat.PutClaim(c)
+		t.used(c.Lane, c.Seq)
+	}
+	return nil
+}
+
+func (t *tables) closure(rows pgx.Rows) error {
+	var slot, generation, batch, ready, count int
+	var lane int32
+	var outcome string
+	var receipts multirange
+	if err := rows.Scan(&slot, &generation, &batch, &ready, &lane, &count, &outcome, &receipts); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("a closure of batch %d", batch)
+	if err := inSlot(what, slot, generation, t.world.ClaimSlots); err != nil {
+		return err
+	}
+	ids, err := expand(what, receipts, count)
+	for _, receipt := range ids {
+		c, there := t.claims[receipt]
+		switch {
+		case !there:
+			return fmt.Errorf("%s closes receipt %d, which no claim has", what, receipt)
+		case c.Outcome != model.Open:
+			return fmt.Errorf("%s closes job %d run lease %d, which is %s already", what, c.Job, c.Lease, c.Outcome)
+		case c.Batch != batch || c.Gen != generation || c.ReadyGen != ready || c.Lane != t.lanes[lane]:
+			return fmt.Errorf("%s places job %d run lease %d elsewhere than its claim", what, c.Job, c.Lease)
+		}
+		c.Outcome = outcomes[outcome]
+		t.claims[receipt] = c
+		t.flat.PutClaim(c)
+	}
+	return err
+}
+
+var outcomes = map[string]model.Outcome{"completed": model.Completed, "failed": model.Failed, "rescued": model.Rescued}
+
+func (t *tables) completion(rows pgx.Rows) error {
+	var slot, generation, count int
+	var lane int32
+	var at time.Time
+	var seqs multirange
+	if err := rows.Scan(&slot, &lane, &generation, &at, &count, &seqs); err != nil {
+		return err
+	}
+	if err := inSlot("a completion", slot, generation, t.world.QueueSlots); err != nil {
+		return err
+	}
+	values, err := expand("a completion", seqs, count)
+	for _, seq := range values {
+		e, there := t.entries[position{t.lanes[lane], generation, seq}]
+		if !there {
+			return fmt.Errorf("position %d of generation %d was completed, but has no ready row", seq, generation)
+		}
+		if err := t.end(e, model.Completed, at); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (t *tables) done(rows pgx.Rows) error {
+	var slot, generation, seq, job, lease, attempt int
+	var lane int32
+	var at time.Time
+	if err := rows.Scan(&slot, &lane, &generation, &seq, &job, &lease, &attempt, &at); err != nil {
+		return err
+	}
+	if err := inSlot("a done row", slot, generation, t.world.QueueSlots); err != nil {
+		return err
+	}
+	e, there := t.entries[position{t.lanes[lane], generation, seq}]
+	if !there || e.Job != job || e.Lease+1 != lease || e.Attempt+1 != attempt {
+		return fmt.Errorf("the done row of job %d run lease %d attempt %d doesn't fit its ready row", job, lease, attempt)
+	}
+	return t.end(e, model.Failed, at)
+}
+
+// end adds the terminal row of an entry's attempt.
+func (t *tables) end(e model.EntryRow, state model.Outcome, at time.Time) error {
+	place := position{e.Lane, e.Gen, e.Seq}
+	if t.ended[place] {
+		return fmt.Errorf("job %d run lease %d ended twice", e.Job, e.Lease+1)
+	}
+	t.ended[place] = true
+	t.flat.AddTerminal(model.TerminalRow{
+		Lane: e.Lane, Seq: e.Seq, Gen: e.Gen, Job: e.Job, Lease: e.Lease + 1, Attempt: e.Attempt + 1, MaxAttempts: e.MaxAttempts,
+		State: state, FinalizedAt: logical(at),
+	})
+	return nil
+}
+
+// check compares what could only be compared once everything was read.
+func (t *tables) check() error {
+	for at, batch := range t.evidence {
+		if _, there := t.entries[at]; !there {
+			return fmt.Errorf("batch %d handed out position %d of generation %d, which has no ready row", batch, at.laneSeq, at.ready)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package fuzz
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/awa-engine/awa/engine"
+	"github.com/awa-engine/awa/pgtest"
+)
+
+// A bench is where runs happen, one after another: a connection pool of each size, and an installation of each ring
+// layout, emptied between runs. A bench is for one goroutine.
+type bench struct {
+	server  *pgtest.Server
+	name    string // prefix of its schemas
+	pools   map[int]*pgxpool.Pool
+	callers *pgxpool.Pool
+	judge   *pgx.Conn // reads the database for the comparison
+	schemas map[string]bool
+}
+
+func newBench(ctx context.Context, server *pgtest.Server, name string) (*bench, error) {
+	b := &bench{server: server, name: name, pools: map[int]*pgxpool.Pool{}, schemas: map[string]bool{}}
+	var err error
+	if b.callers, err = server.Pool(ctx, maxOpen); err != nil {
+		return nil, err
+	}
+	cfg, err := pgx.ParseConfig(server.DSN())
+	if err != nil {
+		return nil, err
+	}
+	cfg.RuntimeParams["jit"] = "off" // compiling takes a second, the rows are a handful
+	b.judge, err = pgx.ConnectConfig(ctx, cfg)
+	return b, err
+}
+
+// close ends the connections; the schemas of a DSN server are dropped.
+func (b *bench) close(ctx context.Context) error {
+	var err error
+	for schema := range b.schemas {
+		if _, dropErr := b.judge.Exec(ctx, "DROP SCHEMA "+pgx.Identifier{schema}.Sanitize()+" CASCADE"); dropErr != nil {
+			err = dropErr
+		}
+	}
+	for _, p := range b.pools {
+		p.Close()
+	}
+	if b.callers != nil {
+		b.callers.Close()
+	}
+	return first(err, b.judge.Close(ctx))
+}
+
+func first(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// system prepares an empty installation for the world.
+func (b *bench) system(ctx context.Context, w World) (*system, error) {
+	pool := b.pools[w.Pool]
+	if pool == nil {
+		var err error
+		if pool, err = b.server.Pool(ctx, w.Pool); err != nil {
+			return nil, err
+		}
+		b.pools[w.Pool] = pool
+	}
+	schema := fmt.Sprintf("%s_%d_%d", b.name, w.QueueSlots, w.ClaimSlots)
+	if !b.schemas[schema] {
+		cfg := engine.Config{Schema: schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots}
+		if err := engine.Migrate(ctx, pool, cfg); err != nil {
+			return nil, err
+		}
+		b.schemas[schema] = true
+	}
+	if err := b.empty(ctx, schema); err != nil {
+		return nil, err
+	}
+	return newSystem(ctx, w, schema, pool, b.callers)
+}
+
+// empty takes an installation back to its first day. Sequences go on, as they do after a crash: the model compares ranks.
+func (b *bench) empty(ctx context.Context, schema string) error {
+	s := pgx.Identifier{schema}.Sanitize()
+	text := ""
+	for _, table := range []string{
+		"ready_entries", "ready_claim_attempt_batches", "receipt_completion_batches", "done_entries", "lease_claim_batches",
+		"lease_claim_closure_batches", "deferred_jobs", "queue_terminal_rollups", "queue_ring_prunes", "claim_ring_prunes",
+	} {
+		text += fmt.Sprintf("DELETE FROM %s.%s;", s, table)
+	}
+	text += fmt.Sprintf(`DELETE FROM %[1]s.queue_ring_rotations WHERE generation > 0;
+		DELETE FROM %[1]s.claim_ring_rotations WHERE generation > 0;
+		UPDATE %[1]s.claim_ring_slots SET rescue_cursor_claimed_at = NULL, rescue_cursor_batch_id = NULL WHERE rescue_cursor_batch_id IS NOT NULL`, s)
+	_, err := b.judge.Exec(ctx, text)
+	return err
+}

@@ -1,0 +1,146 @@
+package fuzz
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/awa-engine/awa/model"
+)
+
+// A run is one sequence of operations on both sides.
+type run struct {
+	bench  *bench
+	system *system
+	store  model.Store
+	story  model.Story
+	doer   doer // the engine's side; a test puts a liar here
+	counts map[string]int
+}
+
+// A doer runs an operation on the engine's side.
+type doer interface {
+	apply(context.Context, model.Action) (any, error)
+}
+
+func (b *bench) start(ctx context.Context, w World) (*run, error) {
+	system, err := b.system(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return &run{bench: b, system: system, store: model.NewMutable(w.Config()), doer: system, counts: map[string]int{}}, nil
+}
+
+// A Difference is the finding of a lockstep run: at one step, engine and model disagree.
+type Difference struct {
+	Step  int
+	What  string      // in one line
+	Diff  string      // of the whole states, when they differ
+	Story model.Story // the model's, up to and including the step
+}
+
+// Error is the finding with its story.
+func (d *Difference) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "step %d: %s\n%s", d.Step, d.What, d.Story)
+	if d.Diff != "" {
+		fmt.Fprintf(&b, "the states (- model, + engine):\n%s", d.Diff)
+	}
+	return b.String()
+}
+
+// step runs one operation on both sides and compares everything. An operation that can't happen on one side's state is
+// no step: ok is false. A *Difference is a finding; any other error means that the run could not go on.
+func (r *run) step(ctx context.Context, a model.Action) (ok bool, _ error) {
+	if !r.system.runnable(a) {
+		return false, nil
+	}
+	expected, err := r.story.Tell(r.store, a)
+	if errors.Is(err, model.ErrDisabled) {
+		r.story = r.story[:len(r.story)-1]
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	answer, err := r.doer.apply(ctx, a)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		return false, r.differ("", "the engine fails: %v", err)
+	}
+	r.count(a, expected)
+	if !sameAnswer(expected, answer) {
+		return false, r.differ("", "the answers differ: model %s, engine %v", expected, answer)
+	}
+	return true, r.compare(ctx)
+}
+
+// compare reads the database and compares it with the model's state.
+func (r *run) compare(ctx context.Context) error {
+	state, err := Abstract(ctx, r.bench.judge, r.system.schema, r.system.world)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return r.differ("", "the database is no state of the model: %v", err)
+	}
+	want, got := model.Canonical(Comparable(r.store)), model.Canonical(Comparable(state))
+	if want != got {
+		return r.differ(lineDiff(want, got), "the states differ")
+	}
+	return nil
+}
+
+func (r *run) differ(diff, format string, args ...any) error {
+	return &Difference{Step: len(r.story), What: fmt.Sprintf(format, args...), Diff: diff, Story: r.story}
+}
+
+// count counts the operation, and its outcome where it has several.
+func (r *run) count(a model.Action, result model.Result) {
+	r.counts[a.Name()]++
+	switch res := result.(type) {
+	case model.Status:
+		r.counts[a.Name()+" "+string(res)]++
+	case model.JobView:
+		r.counts[a.Name()+" "+string(res.State)]++
+	case model.Claimed:
+		if len(res.Handouts) > 0 {
+			r.counts[a.Name()+" some"]++
+		}
+	case model.Closed:
+		for _, at := range res.Attempts {
+			if at.Stale {
+				r.counts[a.Name()+" stale"]++
+			} else {
+				r.counts[a.Name()+" ok"]++
+			}
+		}
+	case model.RescuedCount:
+		r.counts[a.Name()+" requeued"] += res.Requeued
+		r.counts[a.Name()+" failed"] += res.Failed
+	case model.Promoted:
+		r.counts[a.Name()+" jobs"] += len(res.Jobs)
+	}
+}
+
+// lineDiff shows the lines that only one side has, in order.
+func lineDiff(want, got string) string {
+	var b strings.Builder
+	only := func(mark, in, notIn string) {
+		other := map[string]bool{}
+		for line := range strings.Lines(notIn) {
+			other[line] = true
+		}
+		for line := range strings.Lines(in) {
+			if !other[line] {
+				b.WriteString(mark + line)
+			}
+		}
+	}
+	only("- ", want, got)
+	only("+ ", got, want)
+	return b.String()
+}

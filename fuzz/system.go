@@ -1,0 +1,264 @@
+package fuzz
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/awa-engine/awa/engine"
+	"github.com/awa-engine/awa/model"
+)
+
+// epoch is logical time 0.
+var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// A system is the engine's side of a run: processes on one schema, callers' open transactions, and the names by which
+// the model knows jobs and attempts.
+type system struct {
+	world   World
+	schema  string
+	pool    *pgxpool.Pool // of the engines
+	callers *pgxpool.Pool // for callers' transactions
+	engines []*engine.Engine
+	now     time.Time
+	steps   int
+
+	txs      map[int]pgx.Tx
+	jobs     []int64       // database id of the model's job i+1
+	names    map[int64]int // and back
+	receipts map[model.AttemptID]engine.Receipt
+}
+
+func newSystem(ctx context.Context, w World, schema string, pool, callers *pgxpool.Pool) (*system, error) {
+	s := &system{
+		world: w, schema: schema, pool: pool, callers: callers, now: epoch,
+		txs: map[int]pgx.Tx{}, names: map[int64]int{}, receipts: map[model.AttemptID]engine.Receipt{},
+	}
+	return s, s.reopen(ctx)
+}
+
+// reopen replaces every process by a new one.
+func (s *system) reopen(ctx context.Context) error {
+	s.engines = nil
+	for range s.world.Engines {
+		e, err := engine.Open(ctx, s.pool, engine.Config{
+			Schema:                 s.schema,
+			Now:                    func() time.Time { return s.now },
+			MaintenanceLockTimeout: 2 * time.Millisecond, // nobody but an open producer is ever in the way here
+		})
+		if err != nil {
+			return err
+		}
+		s.engines = append(s.engines, e)
+	}
+	return nil
+}
+
+// close rolls back what callers left open.
+func (s *system) close(ctx context.Context) {
+	for _, tx := range s.txs {
+		_ = tx.Rollback(ctx)
+	}
+}
+
+// runnable says whether the operation can be asked of the engine at all: a shrunk script may name attempts or
+// transactions that its shorter story no longer has.
+func (s *system) runnable(a model.Action) bool {
+	switch a := a.(type) {
+	case model.Complete:
+		return s.know(a.Attempts)
+	case model.Fail:
+		return s.know(a.Attempts)
+	case model.JobOf:
+		return a.Job >= 1 && a.Job <= len(s.jobs)
+	}
+	return true
+}
+
+func (s *system) know(attempts []model.AttemptID) bool {
+	for _, id := range attempts {
+		if _, ok := s.receipts[id]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// apply runs the operation on the engine and answers in the model's words.
+func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
+	e := s.engines[s.steps%len(s.engines)]
+	s.steps++
+	switch a := a.(type) {
+	case model.Enqueue:
+		s.at(a.Now)
+		return s.enqueue(ctx, e, a)
+	case model.Begin:
+		tx, err := s.callers.BeginTx(ctx, pgx.TxOptions{IsoLevel: isolationLevels[a.Isolation]})
+		s.txs[a.Tx] = tx
+		return model.OK{}, err
+	case model.EnqueueTx:
+		s.at(a.Now)
+		ids, err := e.EnqueueTx(ctx, s.txs[a.Tx], jobParams(a.Queue, a.Priority, a.Count, a.Attempts)...)
+		return model.Enqueued{Jobs: s.learn(ids)}, err
+	case model.Commit:
+		tx := s.txs[a.Tx]
+		delete(s.txs, a.Tx)
+		return model.OK{}, tx.Commit(ctx)
+	case model.Rollback:
+		tx := s.txs[a.Tx]
+		delete(s.txs, a.Tx)
+		return model.OK{}, tx.Rollback(ctx)
+	case model.Claim:
+		s.at(a.Now)
+		return s.claim(ctx, e, a)
+	case model.Complete:
+		s.at(a.Now)
+		results, err := e.Complete(ctx, s.receiptsOf(a.Attempts))
+		return closed(a.Attempts, results), err
+	case model.Fail:
+		s.at(a.Now)
+		var failures []engine.Failure
+		for _, r := range s.receiptsOf(a.Attempts) {
+			failures = append(failures, engine.Failure{Receipt: r, Message: "no"})
+		}
+		results, err := e.Fail(ctx, failures)
+		return closed(a.Attempts, results), err
+	case model.Reopen:
+		return model.OK{}, s.reopen(ctx)
+	}
+	return s.maintain(ctx, e, a)
+}
+
+// maintain runs what maintenance and readers do.
+func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action) (any, error) {
+	switch a := a.(type) {
+	case model.Promote:
+		s.at(a.Now)
+		n, err := e.Promote(ctx, a.Limit)
+		return promotedCount(n), err
+	case model.RescueStale:
+		s.at(a.Now)
+		out, err := e.RescueStale(ctx, seconds(a.Older), a.Limit)
+		if err == nil && out.Busy > 0 {
+			err = fmt.Errorf("rescue found %d attempts busy, but nobody closes any", out.Busy)
+		}
+		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed}, err
+	case model.RotateQueue:
+		s.at(a.Now)
+		out, err := e.RotateQueue(ctx)
+		return model.Status(out.Status), err
+	case model.RotateClaims:
+		s.at(a.Now)
+		out, err := e.RotateClaims(ctx)
+		return model.Status(out.Status), err
+	case model.PruneQueue:
+		s.at(a.Now)
+		out, err := e.PruneQueue(ctx, seconds(a.Retention))
+		return model.Status(out.Status), err
+	case model.PruneClaims:
+		s.at(a.Now)
+		out, err := e.PruneClaims(ctx)
+		return model.Status(out.Status), err
+	case model.CountsOf:
+		c, err := e.Counts(ctx, a.Queue)
+		return model.Counts{
+			Available: int(c.Available), Scheduled: int(c.Scheduled), Running: int(c.Running), Completed: int(c.Completed),
+			Failed: int(c.Failed), PrunedCompleted: int(c.PrunedCompleted), PrunedFailed: int(c.PrunedFailed),
+		}, err
+	case model.JobOf:
+		j, err := e.Job(ctx, s.jobs[a.Job-1])
+		if errors.Is(err, engine.ErrNotFound) {
+			return model.JobView{State: model.JobNotFound}, nil
+		}
+		return model.JobView{State: model.JobState(j.State), Lease: int(j.RunLease), Attempt: j.Attempt}, err
+	}
+	return nil, fmt.Errorf("the engine's side doesn't know %s", a)
+}
+
+var isolationLevels = map[model.Isolation]pgx.TxIsoLevel{
+	model.ReadCommitted: pgx.ReadCommitted, model.RepeatableRead: pgx.RepeatableRead, model.Serializable: pgx.Serializable,
+}
+
+func (s *system) at(now int) { s.now = epoch.Add(seconds(now)) }
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// enqueue takes the three ways in turn: one job alone, many by COPY.
+func (s *system) enqueue(ctx context.Context, e *engine.Engine, a model.Enqueue) (any, error) {
+	jobs := jobParams(a.Queue, a.Priority, a.Count, a.Attempts)
+	if a.Count > 1 {
+		ids, err := e.EnqueueMany(ctx, jobs)
+		return model.Enqueued{Jobs: s.learn(ids)}, err
+	}
+	id, err := e.Enqueue(ctx, jobs[0])
+	if err != nil {
+		return nil, err
+	}
+	return model.Enqueued{Jobs: s.learn([]int64{id})}, nil
+}
+
+func jobParams(queue string, priority, count, attempts int) []engine.JobParams {
+	jobs := make([]engine.JobParams, count)
+	for i := range jobs {
+		jobs[i] = engine.JobParams{Queue: queue, Kind: "k", Priority: priority, MaxAttempts: attempts}
+	}
+	return jobs
+}
+
+// learn gives new jobs the model's next names. Jobs of a transaction that rolls back keep theirs, as in the model.
+func (s *system) learn(ids []int64) []int {
+	names := make([]int, len(ids))
+	for i, id := range ids {
+		s.jobs = append(s.jobs, id)
+		s.names[id] = len(s.jobs)
+		names[i] = len(s.jobs)
+	}
+	return names
+}
+
+func (s *system) claim(ctx context.Context, e *engine.Engine, a model.Claim) (any, error) {
+	attempts, err := e.Claim(ctx, a.Queue, a.Limit)
+	var r model.Claimed
+	for _, at := range attempts {
+		h := model.Handout{Job: s.names[at.Receipt.JobID()], Lease: int(at.Receipt.RunLease()), Attempt: at.Attempt}
+		if _, again := s.receipts[h.ID()]; again {
+			return r, fmt.Errorf("attempt %s was handed out a second time", h.ID())
+		}
+		s.receipts[h.ID()] = at.Receipt
+		r.Handouts = append(r.Handouts, h)
+	}
+	return r, err
+}
+
+func (s *system) receiptsOf(attempts []model.AttemptID) []engine.Receipt {
+	receipts := make([]engine.Receipt, len(attempts))
+	for i, id := range attempts {
+		receipts[i] = s.receipts[id]
+	}
+	return receipts
+}
+
+// closed pairs results with the request by receipt, as a caller should.
+func closed(asked []model.AttemptID, results []engine.Result) model.Closed {
+	var r model.Closed
+	for i, res := range results {
+		r.Attempts = append(r.Attempts, model.ClosedAttempt{ID: asked[i], Stale: engine.Stale(res.Err)})
+	}
+	return r
+}
+
+// promotedCount is all that the engine tells of a promotion: how many jobs.
+type promotedCount int
+
+// sameAnswer compares the answers of both sides.
+func sameAnswer(fromModel model.Result, fromEngine any) bool {
+	if n, ok := fromEngine.(promotedCount); ok {
+		p, isPromoted := fromModel.(model.Promoted)
+		return isPromoted && len(p.Jobs) == int(n)
+	}
+	return fmt.Sprint(fromModel) == fmt.Sprint(fromEngine)
+}

@@ -1,0 +1,70 @@
+package fuzz
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"github.com/awa-engine/awa/model"
+)
+
+// A World is what is drawn once per run: sizes that must make no difference to what is right.
+type World struct {
+	QueueSlots, ClaimSlots int
+	Engines                int // processes; operation i runs on engine i mod Engines
+	Pool                   int // connections of each engine
+	Queues                 []string
+}
+
+// drawWorld draws a world. Small rings turn often; one connection shows who asks for a second one.
+func drawWorld(t *rapid.T) World {
+	return World{
+		QueueSlots: rapid.IntRange(4, 5).Draw(t, "queue slots"),
+		ClaimSlots: rapid.IntRange(2, 3).Draw(t, "claim slots"),
+		Engines:    rapid.IntRange(1, 2).Draw(t, "engines"),
+		Pool:       rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "pool"),
+		Queues:     []string{"a", "b"},
+	}
+}
+
+// Config is the world as the model takes it.
+func (w World) Config() *model.Config {
+	return &model.Config{QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, Queues: w.Queues}
+}
+
+// String is the world as it stands in a seed file.
+func (w World) String() string {
+	return fmt.Sprintf("queue_slots=%d claim_slots=%d engines=%d pool=%d queues=%s",
+		w.QueueSlots, w.ClaimSlots, w.Engines, w.Pool, strings.Join(w.Queues, ","))
+}
+
+// ParseWorld reads what String wrote.
+func ParseWorld(text string) (World, error) {
+	var w World
+	numbers := map[string]*int{"queue_slots": &w.QueueSlots, "claim_slots": &w.ClaimSlots, "engines": &w.Engines, "pool": &w.Pool}
+	for _, field := range strings.Fields(text) {
+		name, value, ok := strings.Cut(field, "=")
+		if !ok {
+			return w, fmt.Errorf("world %q: %q is not key=value", text, field)
+		}
+		if name == "queues" {
+			w.Queues = strings.Split(value, ",")
+			continue
+		}
+		to, known := numbers[name]
+		if !known {
+			return w, fmt.Errorf("world %q: unknown key %q", text, name)
+		}
+		var err error
+		if *to, err = strconv.Atoi(value); err != nil {
+			return w, fmt.Errorf("world %q: %w", text, err)
+		}
+	}
+	if w.QueueSlots < 4 || w.ClaimSlots < 2 || w.Engines < 1 || w.Pool < 1 || len(w.Queues) == 0 || slices.Contains(w.Queues, "") {
+		return w, fmt.Errorf("world %q: a key is missing or too small", text)
+	}
+	return w, nil
+}
