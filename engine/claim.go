@@ -66,8 +66,8 @@ func (c *claiming) run(ctx context.Context, t *txn, lanes []lane) (moved, commit
 	return !ok, len(c.attempts) > 0, err
 }
 
-// lockLanes tries the lanes' locks and then, in a later statement, reads the rings. What the lock waited for, or raced
-// with, is thereby visible to every later statement.
+// lockLanes tries the lanes' locks and then, in later statements, reads the rings, takes the transaction's id and a
+// snapshot: what a sight relies on, in this order. What the lock raced with is visible to every later statement.
 func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 	e := c.e
 	keys := make([]int64, len(lanes))
@@ -75,14 +75,14 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 		keys[i] = key(e.cfg.Schema, keyLane, int64(l.id))
 	}
 	var got []bool
-	var xmin, xmax uint64
+	var xmin uint64
 	var b pgx.Batch
-	t.queueXid(&b)
 	b.Queue(e.sql.get("plan_settings", children{}))
 	b.Queue(e.sql.get("try_keys", children{}), keys).QueryRow(func(row pgx.Row) error { return row.Scan(&got) })
-	b.Queue(e.sql.get("snapshot", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin, &xmax) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.queue})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.queueAt) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.claim})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.claimAt) })
+	t.queueXid(&b)
+	b.Queue(e.sql.get("snapshot", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin) })
 	if err := send(ctx, t, &b); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 		h := e.hints.get(l.id)
 		c.lanes = append(c.lanes, l)
 		c.hints = append(c.hints, h)
-		c.sights = append(c.sights, sight{xmin: xmin, xmax: xmax, window: c.queueAt, last: map[int64]int64{}})
+		c.sights = append(c.sights, sight{window: c.queueAt, xid: t.xid, xmin: xmin, last: map[int64]int64{}})
 		c.gens = union(c.gens, h.generations(c.queueAt))
 	}
 	return nil
@@ -170,6 +170,7 @@ func (c *claiming) handOut(ctx context.Context, t *txn) (ok bool, err error) {
 		r.lane, a.Priority = lane, int(c.lanes[rank].priority)
 		c.attempts = append(c.attempts, a)
 		c.lastRank, c.lastSeq = rank, seq
+		c.sights[rank].handOut(r.batch, seq)
 	}
 	return ok, rows.Err()
 }
@@ -178,12 +179,7 @@ func (c *claiming) handOut(ctx context.Context, t *txn) (ok bool, err error) {
 func (c *claiming) advanceHints() {
 	for i, l := range c.lanes {
 		s := c.sights[i]
-		switch {
-		case len(c.attempts) < c.limit || i < c.lastRank:
-			s.upTo = endless
-		case i == c.lastRank:
-			s.upTo = c.lastSeq + 1
-		}
+		s.upTo = reach(len(c.attempts) < c.limit, i, c.lastRank, c.lastSeq)
 		c.e.hints.put(l.id, c.hints[i].advance(s))
 	}
 }

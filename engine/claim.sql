@@ -14,7 +14,7 @@ SELECT array_agg(pg_try_advisory_xact_lock(k) ORDER BY place) FROM unnest($1::bi
 
 {{define "snapshot"}}
 /* awa:Claim */
-SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint FROM pg_current_snapshot() AS s
+SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 {{end}}
 
 {{/* Claim children before queue children; within a slot the gate child first. */}}

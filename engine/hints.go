@@ -19,12 +19,13 @@ type hint struct {
 	// open holds the positions that may still be handed out. Its last span is endless; the spans before it are holes:
 	// taken by transactions that haven't committed, or that never will.
 	open spans
-	// aging are the holes as they were when the newest transaction id was below agingBy. Once every transaction below
+	// aging are the holes as they were when no transaction had an id of agingBy or above. Once every transaction below
 	// it has ended, a hole in which a claim still saw nothing can never be filled (hazard 2).
 	aging   spans
 	agingBy uint64
 	// closed holds the sealed generations in which nothing of this lane can appear any more; claims leave them alone,
-	// so that a prune of theirs has nobody to wait for (P7).
+	// so that a prune of theirs has nobody to wait for (P7). What was handed out of them is out of open, too: another
+	// lane of the same claim may still look into them.
 	closed map[int64]bool
 	// sealedBy holds, for sealed generations, the transaction id below which every transaction that could still write
 	// ready rows there has its own.
@@ -33,22 +34,49 @@ type hint struct {
 
 func newHint() hint { return hint{open: spans{{0, endless}}} }
 
-// A sight is what one claim saw of a lane, while it held the lane's lock.
+// A sight is what one claim saw and did of a lane, while it held the lane's lock. The fields stand in the order in which
+// the claim learns them; the bounds hold only in that order.
 type sight struct {
-	xmin, xmax uint64          // of a snapshot taken after the lock and before the rows were looked at
-	window     window          // of the queue ring, in that snapshot
-	seen       int64           // the newest evidence batch
-	spent      spans           // the evidence since hint.seen
-	last       map[int64]int64 // per generation looked at: the highest position of the lane in it, 0 for none
+	window window // of the queue ring, read under the lock
+	// xid is the claim's own, taken after the lock and the window. So the transactions that had taken positions below
+	// the evidence, or had found a generation current that the window shows sealed, have lower ids: they took them
+	// first. The xmax of a snapshot is no such bound: it is one past the newest id that has ended, and ids at or above
+	// it may be at work.
+	xid   uint64
+	xmin  uint64          // of a snapshot taken after that and before the rows were looked at
+	seen  int64           // the newest evidence batch, this claim's own included
+	spent spans           // the evidence since hint.seen, all of it committed before the lock
+	last  map[int64]int64 // per generation looked at: the highest position of the lane in it, 0 for none
+	own   []int64         // what this claim handed out
 	// upTo: every visible, unspent position below it was handed out by the claim; endless when all were.
 	upTo int64
 }
 
-// advance returns the hint after a claim.
+// handOut notes a position that the claim hands out. Batches of a lane get their ids under its lock, so that the
+// claim's own is the newest.
+func (s *sight) handOut(batch, seq int64) {
+	s.seen = max(s.seen, batch)
+	s.own = append(s.own, seq)
+}
+
+// reach is upTo of the lane with this rank in a claim that ended at (lastRank, lastSeq), or found all when it got less
+// than it asked for.
+func reach(gotAll bool, rank, lastRank int, lastSeq int64) int64 {
+	switch {
+	case gotAll || rank < lastRank:
+		return endless
+	case rank == lastRank:
+		return lastSeq + 1
+	}
+	return 0
+}
+
+// advance returns the hint after a claim that has committed, or found nothing.
 func (h hint) advance(s sight) hint {
 	next := hint{seen: max(h.seen, s.seen), open: h.open.minus(s.spent), closed: map[int64]bool{}, sealedBy: map[int64]uint64{}}
 
-	// Holes. Those that had aged, and into which the claim looked, are no positions any more.
+	// Holes. Those that had aged, and into which the claim looked, are no positions any more. New ones are taken from
+	// under the evidence alone: those under what this claim handed out may belong to ids above its own.
 	next.aging, next.agingBy = h.aging, h.agingBy
 	if h.agingBy != 0 && s.xmin >= h.agingBy {
 		next.open = next.open.minus(h.aging.below(s.upTo))
@@ -56,16 +84,16 @@ func (h hint) advance(s sight) hint {
 	}
 	if next.agingBy == 0 {
 		if holes := next.open[:len(next.open)-1]; len(holes) > 0 {
-			next.aging, next.agingBy = slices.Clone(holes), s.xmax
+			next.aging, next.agingBy = slices.Clone(holes), s.xid
 		}
 	}
+	next.open = next.open.minus(spansOf(s.own))
 
-	// Generations. A writer that found a generation current has its id below the xmax of any snapshot that sees the
-	// generation sealed, since ids are taken before the check.
+	// Generations.
 	for _, g := range s.window.sealed() {
 		by, known := h.sealedBy[g]
 		if !known {
-			by = s.xmax
+			by = s.xid
 		}
 		last, looked := s.last[g]
 		if h.closed[g] || known && looked && s.xmin >= by && (s.upTo == endless || last < s.upTo) {
