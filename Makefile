@@ -12,6 +12,8 @@ RACE = $(patsubst %,./%/...,$(wildcard cmd engine model/explore pgtest))
 # Passed to `go test`, as in: make test TESTFLAGS='-run Claim'
 TESTFLAGS ?=
 PROFILE ?= quick
+# Passed to `awa-check verify`, as in: make verify VERIFYFLAGS='--html report.html'
+VERIFYFLAGS ?=
 
 .PHONY: help
 help: ## List these commands
@@ -30,7 +32,7 @@ test: needs ## Run all tests, then those with goroutines again under the race de
 
 .PHONY: verify
 verify: needs ## Run the verification layers (PROFILE=quick, standard or full)
-	@$(GO) run ./cmd/awa-check verify --profile $(PROFILE)
+	@$(GO) run ./cmd/awa-check verify --profile $(PROFILE) $(VERIFYFLAGS)
 
 .PHONY: lint
 lint: lint-format lint-vet lint-static lint-tree check-generated ## Check format, suspicious code, the tree's rules, generated files
