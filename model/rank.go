@@ -21,8 +21,12 @@ func (r ranking) rank(n int) int {
 // rankSeqs ranks the seqs of each lane, over the ready rows and over what points at ready rows, which may be
 // pruned already.
 func (f *Flat) rankSeqs() {
-	for lane := range f.lastSeq {
-		var seqs ranking
+	seqs := make(ranking, 0, len(f.entries)+len(f.claims)+len(f.terminals))
+	for lane, last := range f.lastSeq {
+		if last == 0 {
+			continue // no row was ever here
+		}
+		seqs = seqs[:0]
 		f.seqsOf(lane, func(seq *int) { seqs.add(*seq) })
 		seqs.sort()
 		f.seqsOf(lane, func(seq *int) { *seq = seqs.rank(*seq) })

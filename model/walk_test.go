@@ -29,7 +29,7 @@ func walk(t *rapid.T, steps int, visit func(Step)) {
 		if err != nil {
 			t.Fatalf("offered, but refused: %v", err)
 		}
-		visit(Step{pre, a, r, post})
+		visit(Step{Pre: pre, Action: a, Result: r, Post: post})
 		pre = post
 	}
 }

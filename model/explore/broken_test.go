@@ -1,0 +1,98 @@
+package explore_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/awa-engine/awa/model"
+	"github.com/awa-engine/awa/model/explore"
+)
+
+type rules func(model.Store, model.Action) (model.Result, error)
+
+// wrong replaces the rule of one operation.
+func wrong[A model.Action](rule func(model.Store, A) (model.Result, error)) rules {
+	return func(s model.Store, a model.Action) (model.Result, error) {
+		if a, ok := a.(A); ok {
+			return rule(s, a)
+		}
+		return model.Apply(s, a)
+	}
+}
+
+// after does the operation right, and then something that is wrong.
+func after[A model.Action](spoil func(model.Store, A, model.Result)) rules {
+	return wrong(func(s model.Store, a A) (model.Result, error) {
+		r, err := model.Apply(s, a)
+		spoil(s, a, r)
+		return r, err
+	})
+}
+
+// instead does another operation of the same kind.
+func instead[A model.Action](change func(A) A) rules {
+	return wrong(func(s model.Store, a A) (model.Result, error) { return model.Apply(s, change(a)) })
+}
+
+// Each invariant and each property finds a wrong rule, so none of them is there for nothing.
+func TestWrongRulesAreFound(t *testing.T) {
+	t.Parallel()
+	found := map[string]bool{}
+	for _, c := range []struct {
+		rule   string
+		config string
+		apply  rules
+		by     []string // among others
+	}{
+		{"a claim prune that ignores open claims", "claimring-small", pruneOpenClaims, []string{"OnlySpentIsPruned", "NoJobIsLost"}},
+		{"a claim prune that leaves its rows", "claimring-small", after(leaveClaims), []string{"RowsAreInUnprunedGenerations", "OpenClaimKeepsItsSlots"}},
+		{"a rotation onto a slot that was not pruned", "claimring-small", wrong(rotateAlways), []string{"RingIsNotOverrun"}},
+		{"a completion that doesn't look whether its claim is open", "claimring-small", completeClosed, []string{"NoJobIsTwice", "ClosureIsFinal"}},
+		{"a completion that closes and writes no history", "claimring-small", wrong(closeOnly), []string{"ClosureHasItsOutcome"}},
+		{"a completion that says stale and closes", "claimring-small", wrong(lieStale), []string{"StaleChangesNothing"}},
+		{"a completion that changes its ready row", "claimring-small", after(touchEntry), []string{"HotOperationsOnlyAdd"}},
+		{"history in the current slot, not its ready row's", "queue-ring", after(moveTerminals), []string{"TerminalHasItsReadyRow"}},
+		{"a claim that starts two attempts", "claimring-small", after(claimTwice), []string{"OneOpenClaim", "OpenClaimIsNewest"}},
+		{"a claim without evidence", "claimring-small", after(forgetEvidence), []string{"ClaimHasItsEvidence"}},
+		{"a claim that takes the youngest", "batches", wrong(claimYoungest), []string{"LowestIsHandedOut"}},
+		{"a claim that takes one too few", "batches", instead(func(a model.Claim) model.Claim { a.Limit = 1; return a }), []string{"ClaimSkipsNothing"}},
+		{"a claim that sees uncommitted rows", "producers", after(seeUncommitted), []string{"UncommittedIsUnseen", "CountsAreExact"}},
+		{"a claim that waits for producers", "producers", wrong(claimWaits), []string{"ProducersDontInterfere"}},
+		{"a rescue that always requeues", "claimring-small", after(requeueAll), []string{"AttemptsWithinMax"}},
+		{"a rescue that always fails the job", "claimring-small", wrong(rescueFails), []string{"RescueGivesWhatIsLeft"}},
+		{"a rescue without its cutoff", "claimring-small", instead(func(a model.RescueStale) model.RescueStale { a.Older = -1; return a }), []string{"RescueTakesTheOldest"}},
+		{"a rescue that resets run_lease", "claimring-small", after(resetLease), []string{"LeaseNeverFalls"}},
+		{"a queue prune without its retention", "queue-ring", instead(func(a model.PruneQueue) model.PruneQueue { a.Retention = 0; return a }), []string{"RetentionIsKept"}},
+		{"a queue prune that forgets what it counted", "queue-ring", after(forgetRollup), []string{"JobsAreConserved"}},
+		{"a queue prune that mixes up its two counts", "queue-ring", after(swapRollup), []string{"RollupsNeverFall"}},
+		{"a queue prune under an open producer", "producers", wrong(pruneUnderProducer), []string{"OpenProducerKeepsItsSlot"}},
+		{"a refused prune that counts itself", "queue-ring", after(countRefusal), []string{"RefusalChangesNothing"}},
+		{"an enqueue into a sealed slot", "queue-ring", after(enqueueSealed), []string{"SealedGetsNoNewRows"}},
+		{"a commit that loses a row", "producers", after(func(s model.Store, a model.Commit, _ model.Result) { dropLast(s) }), []string{"TransactionIsAllOrNothing"}},
+		{"an old snapshot that writes into the ring", "producers", wrong(enqueueOldSnapshot), []string{"OldSnapshotStaysOutOfTheRing"}},
+		{"a promotion that does nothing", "producers", wrong(promoteNothing), []string{"CanDrain"}},
+	} {
+		for _, name := range c.by {
+			found[name] = true
+		}
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			r := run(t, find(t, c.config), explore.Options{Apply: c.apply})
+			for _, name := range c.by {
+				if !slices.ContainsFunc(r.Violations, func(v explore.Violation) bool { return v.Name == name }) {
+					t.Errorf("%s doesn't find it. Found:\n%v", name, r)
+				}
+			}
+		})
+	}
+	for _, i := range model.Invariants() {
+		if !found[i.Name] {
+			t.Errorf("no wrong rule is there for the invariant %s", i.Name)
+		}
+	}
+	for _, p := range model.Properties() {
+		if !found[p.Name] {
+			t.Errorf("no wrong rule is there for the property %s", p.Name)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package explore
+
+import "github.com/awa-engine/awa/model"
+
+// Configs are the worlds that are explored, small ones first.
+func Configs() []Config {
+	return []Config{
+		claimRing("claimring-small", 2, 2),
+		lanes(),
+		batches(),
+		queueRing(),
+		producers(),
+		claimRing("claimring-wide", 3, 3),
+		lifecycle(),
+	}
+}
+
+// unlimited is a limit that no small world reaches.
+const unlimited = 100
+
+// Reasons for what a world leaves out.
+const (
+	noTransactions = "no caller's transactions in this world"
+	noQueueRing    = "the ring of ready rows doesn't turn in this world"
+	noRing         = "no ring turns in this world"
+	noRescue       = "nothing is rescued in this world"
+	noFailure      = "no job fails in this world"
+)
+
+// because gives one reason for several names.
+func because(untested map[string]string, reason string, names ...string) {
+	for _, name := range names {
+		untested[name] = reason
+	}
+}
+
+// claimRing must offer what the spec ClaimRing offers, for the same constants.
+func claimRing(name string, jobs, generations int) Config {
+	untested := map[string]string{}
+	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
+		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	because(untested, noQueueRing, "RetentionIsKept")
+	return Config{
+		Name:  name,
+		About: "the twin of the spec ClaimRing: rescue before truncate, without a lease",
+		Model: model.Config{QueueSlots: 4, ClaimSlots: 2, Queues: []string{"a"}},
+		Bounds: model.Bounds{
+			Actions: []string{"Enqueue", "Claim", "Complete", "Fail", "RescueStale", "RotateClaims", "PruneClaims"},
+			Jobs:    jobs, ClaimGenerations: generations,
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2},
+			ClaimLimits: []int{1}, RescueLimits: []int{unlimited},
+		},
+		View:     model.ClaimRingView,
+		Untested: untested,
+	}
+}
+
+func lanes() Config {
+	untested := map[string]string{}
+	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
+		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	because(untested, noQueueRing, "RetentionIsKept")
+	because(untested, noRing, "OnlySpentIsPruned", "RowsAreInUnprunedGenerations", "OpenClaimKeepsItsSlots",
+		"SealedGetsNoNewRows", "RingIsNotOverrun")
+	return Config{
+		Name:  "lanes",
+		About: "two queues and two priorities: who is handed out first, and what each queue counts",
+		Model: model.Config{QueueSlots: 4, ClaimSlots: 2, Queues: []string{"a", "b"}},
+		Bounds: model.Bounds{
+			Actions: []string{"Enqueue", "Claim", "Complete", "RescueStale", "Counts"},
+			Jobs:    3,
+			Queues:  []string{"a", "b"}, Priorities: []int{1, 4}, MaxAttempts: []int{2},
+			ClaimLimits: []int{1, unlimited}, RescueLimits: []int{unlimited},
+		},
+		RenameQueues: true,
+		Untested:     untested,
+	}
+}
+
+func batches() Config {
+	untested := map[string]string{}
+	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
+		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	because(untested, noQueueRing, "RetentionIsKept")
+	return Config{
+		Name:  "batches",
+		About: "claims, closes and rescues of several jobs at once, with one mentioned twice, and limits in between",
+		Model: model.Config{QueueSlots: 4, ClaimSlots: 2, Queues: []string{"a"}},
+		Bounds: model.Bounds{
+			Actions: []string{
+				"Enqueue", "Claim", "Complete", "Fail", "RescueStale", "RotateClaims", "PruneClaims", "Job", "Reopen",
+			},
+			Jobs: 3, ClaimGenerations: 1,
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2},
+			ClaimLimits: []int{1, 3}, RescueLimits: []int{1, 2}, Batches: true,
+		},
+		RenameJobs: true,
+		Untested:   untested,
+	}
+}
+
+func queueRing() Config {
+	untested := map[string]string{}
+	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
+		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	return Config{
+		Name:  "queue-ring",
+		About: "the ring of ready rows: prune proves that a slot is spent, keeps what retention asks for, counts the rest",
+		Model: model.Config{QueueSlots: 4, ClaimSlots: 2, Queues: []string{"a"}},
+		Bounds: model.Bounds{
+			Actions: []string{"Enqueue", "Claim", "Complete", "Fail", "RescueStale", "RotateQueue", "PruneQueue"},
+			Jobs:    2, QueueGenerations: 5,
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2},
+			ClaimLimits: []int{1}, RescueLimits: []int{unlimited}, Retentions: []int{0, model.Infinite},
+		},
+		RenameJobs: true,
+		Untested:   untested,
+	}
+}
+
+func producers() Config {
+	untested := map[string]string{}
+	because(untested, noRescue, "NoJobIsTwice", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls",
+		"RescueGivesWhatIsLeft", "RescueTakesTheOldest")
+	because(untested, noFailure, "RetentionIsKept")
+	return Config{
+		Name:  "producers",
+		About: "callers' transactions of every isolation level stay open while the ring turns",
+		Model: model.Config{QueueSlots: 4, ClaimSlots: 2, Queues: []string{"a"}},
+		Bounds: model.Bounds{
+			Actions: []string{
+				"Begin", "EnqueueTx", "Commit", "Rollback", "Promote", "Enqueue", "Claim", "Complete", "RotateQueue", "PruneQueue",
+			},
+			Jobs: 3, QueueGenerations: 3,
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{1},
+			ClaimLimits: []int{2}, PromoteLimits: []int{1, unlimited}, Retentions: []int{0},
+			Transactions: []model.Isolation{model.ReadCommitted, model.RepeatableRead}, OpenTransactions: 2,
+		},
+		RenameJobs: true,
+		Untested:   untested,
+	}
+}
+
+func lifecycle() Config {
+	return Config{
+		Name:  "lifecycle",
+		About: "everything at once",
+		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}},
+		Bounds: model.Bounds{
+			Actions: model.ActionNames(),
+			Jobs:    2, QueueGenerations: 2, ClaimGenerations: 2,
+			Queues: []string{"a"}, Priorities: []int{1, 2}, MaxAttempts: []int{2},
+			ClaimLimits: []int{1, 2}, RescueLimits: []int{1, unlimited}, PromoteLimits: []int{unlimited},
+			Retentions:   []int{0, model.Infinite},
+			Transactions: []model.Isolation{model.ReadCommitted, model.RepeatableRead}, OpenTransactions: 1,
+		},
+		RenameJobs: true,
+		Untested:   map[string]string{},
+	}
+}

@@ -1,0 +1,221 @@
+package explore_test
+
+import (
+	"slices"
+
+	"github.com/awa-engine/awa/model"
+)
+
+// The wrong rules, each wrong in one place.
+
+func leaveClaims(s model.Store, _ model.PruneClaims, r model.Result) {
+	if v := s.Vars(); r == model.SkippedActive {
+		v.Claims.Pruned++
+		s.SetVars(v)
+	}
+}
+
+func rotateAlways(s model.Store, _ model.RotateClaims) (model.Result, error) {
+	v := s.Vars()
+	v.Claims.Generation++
+	s.SetVars(v)
+	return model.Rotated, nil
+}
+
+// completeClosed closes whatever claim it finds.
+func completeClosed(s model.Store, a model.Action) (model.Result, error) {
+	return wrong(func(s model.Store, a model.Complete) (model.Result, error) {
+		var r model.Closed
+		for _, id := range a.Attempts {
+			c, ok := s.Claim(id)
+			if ok {
+				end(s, c, model.Completed, model.Completed)
+			}
+			r.Attempts = append(r.Attempts, model.ClosedAttempt{ID: id, Stale: !ok})
+		}
+		return r, nil
+	})(s, a)
+}
+
+func end(s model.Store, c model.ClaimRow, closure, state model.Outcome) {
+	c.Outcome = closure
+	s.PutClaim(c)
+	s.AddTerminal(model.TerminalRow{
+		Lane: c.Lane, Seq: c.Seq, Gen: c.ReadyGen, Job: c.Job, Lease: c.Lease, Attempt: c.Attempt,
+		MaxAttempts: c.MaxAttempts, State: state,
+	})
+}
+
+func closeOnly(s model.Store, a model.Complete) (model.Result, error) {
+	c, _ := s.Claim(a.Attempts[0])
+	if c.Outcome == model.Open {
+		c.Outcome = model.Completed
+		s.PutClaim(c)
+	}
+	return model.Closed{Attempts: []model.ClosedAttempt{{ID: c.ID()}}}, nil
+}
+
+func lieStale(s model.Store, a model.Complete) (model.Result, error) {
+	r, err := model.Apply(s, a)
+	closed := r.(model.Closed)
+	for i := range closed.Attempts {
+		closed.Attempts[i].Stale = true
+	}
+	return closed, err
+}
+
+func touchEntry(s model.Store, a model.Complete, _ model.Result) {
+	e, _ := s.NewestEntry(a.Attempts[0].Job)
+	e.Attempt++
+	s.PutEntry(e)
+}
+
+func moveTerminals(s model.Store, a model.Complete, _ model.Result) {
+	t, ok := s.Terminal(a.Attempts[0].Job)
+	if ok && t.Gen != s.Vars().Queue.Generation {
+		t.Gen = s.Vars().Queue.Generation
+		s.AddTerminal(t)
+	}
+}
+
+func claimTwice(s model.Store, _ model.Claim, r model.Result) {
+	for _, h := range r.(model.Claimed).Handouts {
+		c, _ := s.Claim(h.ID())
+		c.Receipt++
+		c.Lease++
+		s.PutClaim(c)
+	}
+}
+
+func forgetEvidence(s model.Store, _ model.Claim, r model.Result) {
+	for _, h := range r.(model.Claimed).Handouts {
+		e, _ := s.NewestEntry(h.Job)
+		e.Batch = 0
+		s.PutEntry(e)
+	}
+}
+
+// claimYoungest hides all rows but the last of the lane from the rule, and shows them again.
+func claimYoungest(s model.Store, a model.Claim) (model.Result, error) {
+	waiting := slices.Collect(s.Waiting(0))
+	hidden := waiting[:max(len(waiting)-1, 0)]
+	for _, e := range hidden {
+		e.Tx = unseen
+		s.PutEntry(e)
+	}
+	r, err := model.Apply(s, a)
+	for _, e := range hidden {
+		s.PutEntry(e)
+	}
+	return r, err
+}
+
+// unseen is a transaction that nobody has.
+const unseen = 99
+
+func seeUncommitted(s model.Store, _ model.Claim, _ model.Result) {
+	for _, e := range slices.Clone(s.Entries()) {
+		if !e.Visible() {
+			e.Batch = 1
+			s.PutEntry(e)
+		}
+	}
+}
+
+func claimWaits(s model.Store, a model.Claim) (model.Result, error) {
+	if len(s.Txs()) > 0 {
+		return model.Claimed{}, nil
+	}
+	return model.Apply(s, a)
+}
+
+func requeueAll(s model.Store, _ model.RescueStale, _ model.Result) {
+	v := s.Vars()
+	for _, c := range slices.Clone(s.Claims()) {
+		if newest, _ := s.NewestEntry(c.Job); c.Outcome == model.Rescued && newest.Lease < c.Lease {
+			seq := s.LastSeq(c.Lane) + 1
+			s.SetLastSeq(c.Lane, seq)
+			s.PutEntry(model.EntryRow{
+				Lane: c.Lane, Seq: seq, Gen: v.Queue.Generation, Job: c.Job, Lease: c.Lease, Attempt: c.Attempt,
+				MaxAttempts: c.MaxAttempts,
+			})
+		}
+	}
+}
+
+func rescueFails(s model.Store, a model.RescueStale) (model.Result, error) {
+	var r model.RescuedCount
+	for _, c := range slices.Collect(s.OpenClaims()) {
+		if c.ClaimedAt < a.Now-a.Older {
+			end(s, c, model.Rescued, model.Failed)
+			r.Failed++
+		}
+	}
+	return r, nil
+}
+
+func resetLease(s model.Store, _ model.RescueStale, _ model.Result) {
+	for _, e := range slices.Clone(s.Entries()) {
+		if e.Waiting() {
+			e.Lease = 0
+			s.PutEntry(e)
+		}
+	}
+}
+
+func swapRollup(s model.Store, _ model.PruneQueue, r model.Result) {
+	if r == model.Pruned {
+		was := s.Rollup(0)
+		s.SetRollup(0, model.Rollup{Completed: was.Failed, Failed: was.Completed})
+	}
+}
+
+func forgetRollup(s model.Store, _ model.PruneQueue, r model.Result) {
+	if r == model.Pruned {
+		s.SetRollup(0, model.Rollup{})
+	}
+}
+
+func pruneUnderProducer(s model.Store, a model.PruneQueue) (model.Result, error) {
+	r, err := model.Apply(s, a)
+	if r == model.Blocked {
+		v := s.Vars()
+		v.Queue.Pruned++
+		s.SetVars(v)
+		return model.Pruned, nil
+	}
+	return r, err
+}
+
+func countRefusal(s model.Store, _ model.PruneQueue, r model.Result) {
+	if v := s.Vars(); r == model.SkippedActive {
+		v.NextReceipt++
+		s.SetVars(v)
+	}
+}
+
+func enqueueSealed(s model.Store, _ model.Enqueue, r model.Result) {
+	v := s.Vars()
+	if v.Queue.Sealed(v.Queue.Pruned) {
+		e, _ := s.NewestEntry(r.(model.Enqueued).Jobs[0])
+		s.DropEntry(e)
+		e.Gen = v.Queue.Pruned
+		s.PutEntry(e)
+	}
+}
+
+func dropLast(s model.Store) {
+	if rows := s.Entries(); len(rows) > 0 {
+		s.DropEntry(rows[len(rows)-1])
+	}
+}
+
+func enqueueOldSnapshot(s model.Store, a model.EnqueueTx) (model.Result, error) {
+	tx, _ := s.Tx(a.Tx)
+	s.PutTx(model.TxRow{ID: tx.ID, Isolation: model.ReadCommitted})
+	r, err := model.Apply(s, a)
+	s.PutTx(tx)
+	return r, err
+}
+
+func promoteNothing(model.Store, model.Promote) (model.Result, error) { return model.Promoted{}, nil }

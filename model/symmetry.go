@@ -1,0 +1,78 @@
+package model
+
+import (
+	"bytes"
+	"slices"
+)
+
+// States that differ only in the names of their jobs or queues behave alike, so exploration may keep one of them.
+// A comparison of graphs may not: it would compare quotients.
+
+// RenameJobs numbers the jobs in the order in which the tables name them. Rules ask for the order of jobs in one
+// place, among those deferred, whose rows stand in that order and so keep it.
+func (f *Flat) RenameJobs() {
+	names := map[int]int{}
+	f.jobs(func(job *int) {
+		name, ok := names[*job]
+		if !ok {
+			name = len(names) + 1
+			names[*job] = name
+		}
+		*job = name
+	})
+}
+
+// RenameQueues gives the queues, and after them the jobs, the names that make the encoding the smallest. Every
+// queue must be offered the same.
+func (f *Flat) RenameQueues() {
+	var best *Flat
+	for _, names := range permutations(len(f.config.Queues)) {
+		other := Snapshot(f)
+		other.nameQueues(names)
+		other.RenameJobs()
+		if best == nil || bytes.Compare(other.Encode(nil), best.Encode(nil)) < 0 {
+			best = other
+		}
+	}
+	f.CopyFrom(best)
+}
+
+// nameQueues gives queue q the number names[q].
+func (f *Flat) nameQueues(names []int) {
+	rename := func(lane int) int { return names[lane/Priorities]*Priorities + lane%Priorities }
+	before := Snapshot(f)
+	for lane, seq := range before.lastSeq {
+		f.lastSeq[rename(lane)] = seq
+	}
+	for queue, r := range before.rollups {
+		f.rollups[names[queue]] = r
+	}
+	for i := range f.entries {
+		f.entries[i].Lane = rename(f.entries[i].Lane)
+	}
+	for i := range f.claims {
+		f.claims[i].Lane = rename(f.claims[i].Lane)
+	}
+	for i := range f.terminals {
+		f.terminals[i].Lane = rename(f.terminals[i].Lane)
+	}
+	for i := range f.deferred {
+		f.deferred[i].Lane = rename(f.deferred[i].Lane)
+	}
+	slices.SortFunc(f.entries, byPosition)
+	slices.SortFunc(f.terminals, byEnd)
+}
+
+// permutations lists the orders of 0 to n-1.
+func permutations(n int) [][]int {
+	if n == 0 {
+		return [][]int{{}}
+	}
+	var all [][]int
+	for _, shorter := range permutations(n - 1) {
+		for at := range n {
+			all = append(all, slices.Insert(slices.Clone(shorter), at, n-1))
+		}
+	}
+	return all
+}
