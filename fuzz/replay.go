@@ -3,6 +3,8 @@ package fuzz
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/awa-engine/awa/model"
@@ -12,7 +14,7 @@ import (
 // Replay runs a seed again. It returns the finding, nil when engine and model agree now; an error means that it could
 // not run. Operations that the story has no place for (an attempt that isn't there) are passed over.
 func Replay(ctx context.Context, server *pgtest.Server, s *Seed) (*Difference, error) {
-	b, err := newBench(ctx, server, "replay")
+	b, err := newBench(ctx, server, fmt.Sprintf("replay_%x", rand.Uint32()))
 	if err != nil {
 		return nil, err
 	}

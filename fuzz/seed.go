@@ -1,7 +1,9 @@
 package fuzz
 
 import (
+	"embed"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -99,4 +101,27 @@ func Load(path string) (*Seed, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
+}
+
+//go:embed seeds/*.txt
+var keptSeeds embed.FS
+
+// Kept returns the seeds that the project keeps, by name: each a failure of the past, or a planted one, that the tests
+// replay.
+func Kept() (map[string]*Seed, error) {
+	kept := map[string]*Seed{}
+	files, err := fs.Glob(keptSeeds, "seeds/*.txt")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := keptSeeds.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if kept[strings.TrimSuffix(filepath.Base(file), ".txt")], err = ParseSeed(string(text)); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return kept, nil
 }
