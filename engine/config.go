@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"time"
+
+	"github.com/awa-engine/awa/engine/schema"
 )
 
 // Config says where an engine works and how. The zero value is a working configuration.
@@ -36,8 +38,6 @@ type QueueConfig struct {
 }
 
 const (
-	defaultQueueSlots  = 16
-	defaultClaimSlots  = 8
 	defaultMaxAttempts = 25
 	maxSlots           = 64
 	maxAttemptsLimit   = 1_000_000
@@ -55,10 +55,10 @@ func (c Config) withDefaults(op string) (Config, error) {
 		return c, invalid(op, fmt.Sprintf("schema %q", c.Schema), "not an identifier")
 	}
 	if c.QueueSlots == 0 {
-		c.QueueSlots = defaultQueueSlots
+		c.QueueSlots = schema.DefaultQueueSlots
 	}
 	if c.ClaimSlots == 0 {
-		c.ClaimSlots = defaultClaimSlots
+		c.ClaimSlots = schema.DefaultClaimSlots
 	}
 	// Two slots are the least that a ring can turn with. The queue ring needs four: current, sealed but still
 	// claimed from, sealed and waiting for its attempts, and one that was pruned and can be entered.

@@ -33,41 +33,17 @@ type Engine struct {
 // Nothing is changed on any of them.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, cfg Config) error {
 	const op = "Migrate"
-	asked := cfg
+	lay := schema.Layout{QueueSlots: cfg.QueueSlots, ClaimSlots: cfg.ClaimSlots} // zeros, which withDefaults replaces, mean "as installed"
 	cfg, err := cfg.withDefaults(op)
 	if err != nil {
 		return err
 	}
-	lay := schema.Layout{Schema: cfg.Schema, QueueSlots: cfg.QueueSlots, ClaimSlots: cfg.ClaimSlots}
+	lay.Schema = cfg.Schema
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
 	err = pgx.BeginTxFunc(ctx, pool, opts, func(tx pgx.Tx) error {
-		if asked.QueueSlots == 0 || asked.ClaimSlots == 0 {
-			if err := installedSlots(ctx, tx, asked, &lay); err != nil {
-				return err
-			}
-		}
 		return schema.Install(ctx, tx, lay, key(cfg.Schema, keyInstall, 0))
 	})
 	return fail(op, fmt.Sprintf("schema %q", cfg.Schema), err)
-}
-
-// installedSlots replaces slot counts that the caller left open by those of an existing installation.
-func installedSlots(ctx context.Context, tx pgx.Tx, asked Config, lay *schema.Layout) error {
-	version, err := schema.InstalledVersion(ctx, tx, lay.Schema)
-	if err != nil || version == 0 || version > schema.Version {
-		return err
-	}
-	queue, claim, err := schema.SlotCounts(ctx, tx, lay.Schema)
-	if err != nil {
-		return err
-	}
-	if asked.QueueSlots == 0 {
-		lay.QueueSlots = queue
-	}
-	if asked.ClaimSlots == 0 {
-		lay.ClaimSlots = claim
-	}
-	return nil
 }
 
 // Open returns an engine on an installed schema. It checks the version and reads the slot counts; it needs no DDL.
@@ -81,12 +57,8 @@ func Open(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Engine, error) 
 		return nil, err
 	}
 	value := fmt.Sprintf("schema %q", cfg.Schema)
-	var encoding string
-	if err := pool.QueryRow(ctx, `/* awa:Open */ SELECT current_setting('server_encoding')`).Scan(&encoding); err != nil {
+	if err := schema.CheckEncoding(ctx, pool); err != nil {
 		return nil, fail(op, value, err)
-	}
-	if encoding != "UTF8" {
-		return nil, invalid(op, "server_encoding "+encoding, "the database must be in UTF8")
 	}
 	version, err := schema.InstalledVersion(ctx, pool, cfg.Schema)
 	switch {

@@ -128,6 +128,7 @@ func fail(op, value string, err error) error {
 	var newer *schema.NewerError
 	var legacy *schema.LegacyRowsError
 	var layout *schema.LayoutError
+	var encoding *schema.EncodingError
 	var pg *pgconn.PgError
 	var connect *pgconn.ConnectError
 	var network *net.OpError
@@ -138,6 +139,8 @@ func fail(op, value string, err error) error {
 		err = fmt.Errorf("%w: %w", ErrNotDrained, err)
 	case errors.As(err, &layout):
 		err = fmt.Errorf("%w: %w", ErrLayout, err)
+	case errors.As(err, &encoding):
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	case errors.As(err, &pg):
 		if invalidData(pg.Code) {
 			err = fmt.Errorf("%w: %w", ErrInvalid, err)

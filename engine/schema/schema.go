@@ -21,12 +21,19 @@ var files embed.FS
 // migrations lists the files by the version that they bring the schema to; migrations[0] makes version 1.
 var migrations = []string{"001_claim_ring.sql"}
 
+// The slot counts of an installation that doesn't choose.
+const (
+	DefaultQueueSlots = 16
+	DefaultClaimSlots = 8
+)
+
 // Layout is what an installation chooses once, for good: the number of child partitions of a ring can't be changed
 // while rows stand in them.
 type Layout struct {
 	// Schema is the PostgreSQL schema that holds every object of the engine. It must be an identifier (see engine.Config).
 	Schema string
-	// QueueSlots and ClaimSlots are the numbers of child partitions of the two rings.
+	// QueueSlots and ClaimSlots are the numbers of child partitions of the two rings. Zero means what is installed,
+	// and the default where nothing is.
 	QueueSlots, ClaimSlots int
 }
 
@@ -65,11 +72,22 @@ func (e *LayoutError) Error() string {
 	return fmt.Sprintf("schema %q is installed with %d slots in the %s ring, not %d: slot counts are fixed at install", e.Schema, e.Installed, e.Ring, e.Got)
 }
 
+// An EncodingError says that the database doesn't store UTF-8. Nothing was changed.
+type EncodingError struct{ Encoding string }
+
+// Error names the encoding.
+func (e *EncodingError) Error() string {
+	return fmt.Sprintf("the database is encoded in %s and must be in UTF8", e.Encoding)
+}
+
 // Install brings the schema to Version inside tx, which the caller commits. It is idempotent, and safe against any
 // number of concurrent installers: they queue on a transaction-level advisory lock, so that a cancelled or killed one
 // leaves nothing behind.
 func Install(ctx context.Context, tx pgx.Tx, lay Layout, lockKey int64) error {
 	quoted := pgx.Identifier{lay.Schema}.Sanitize()
+	if err := CheckEncoding(ctx, tx); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, `/* awa:Migrate */ SELECT pg_advisory_xact_lock($1)`, lockKey); err != nil {
 		return fmt.Errorf("take the installers' lock: %w", err)
 	}
@@ -84,6 +102,7 @@ func Install(ctx context.Context, tx pgx.Tx, lay Layout, lockKey int64) error {
 		return err
 	}
 	if installed == 0 {
+		lay = lay.or(DefaultQueueSlots, DefaultClaimSlots)
 		create := fmt.Sprintf(`/* awa:Migrate */ CREATE SCHEMA IF NOT EXISTS %[1]s;
 			CREATE TABLE %[1]s.schema_version (version integer PRIMARY KEY, installed_at timestamptz NOT NULL DEFAULT now())`, quoted)
 		if _, err := tx.Exec(ctx, create); err != nil {
@@ -131,8 +150,34 @@ func SlotCounts(ctx context.Context, db Querier, schema string) (queue, claim in
 	return queue, claim, err
 }
 
+// CheckEncoding refuses a database that can't store every text a caller may bring: an *EncodingError.
+func CheckEncoding(ctx context.Context, db Querier) error {
+	var encoding string
+	if err := db.QueryRow(ctx, `/* awa:Open */ SELECT current_setting('server_encoding')`).Scan(&encoding); err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return &EncodingError{encoding}
+	}
+	return nil
+}
+
+// or fills in the counts that were left open.
+func (lay Layout) or(queue, claim int) Layout {
+	if lay.QueueSlots == 0 {
+		lay.QueueSlots = queue
+	}
+	if lay.ClaimSlots == 0 {
+		lay.ClaimSlots = claim
+	}
+	return lay
+}
+
+// checkLayout reads what is installed under the installers' lock: counts that were left open mean whatever another
+// installer chose a moment ago.
 func checkLayout(ctx context.Context, tx pgx.Tx, lay Layout) error {
 	queue, claim, err := SlotCounts(ctx, tx, lay.Schema)
+	lay = lay.or(queue, claim)
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the slot counts: %w", err)
