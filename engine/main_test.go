@@ -2,11 +2,15 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
@@ -142,4 +146,129 @@ func (b *bundle) wantCounts(t *testing.T, queue string, want engine.Counts) {
 	if got != want {
 		t.Fatalf("counts of %q: got %+v, want %+v", queue, got, want)
 	}
+}
+
+// connect opens a pool on the server whose configuration the test changes first.
+func connect(t *testing.T, maxConns int32, change func(*pgxpool.Config)) *pgxpool.Pool {
+	t.Helper()
+	cfg, err := pgxpool.ParseConfig(server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.MaxConns = maxConns
+	if change != nil {
+		change(cfg)
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// set returns a change of a pool's configuration: each session begins with the settings, given as name, value, …
+func set(settings ...string) func(*pgxpool.Config) {
+	return func(cfg *pgxpool.Config) {
+		for i := 0; i < len(settings); i += 2 {
+			cfg.ConnConfig.RuntimeParams[settings[i]] = settings[i+1]
+		}
+	}
+}
+
+// impatient is a pool on which nothing waits for a lock for more than a second: what shows that an operation doesn't
+// wait, without looking at a clock.
+func impatient(t *testing.T, maxConns int32) *pgxpool.Pool {
+	t.Helper()
+	return connect(t, maxConns, set("lock_timeout", "1s"))
+}
+
+// begin opens a transaction that is rolled back at the end of the test at the latest.
+func begin(t *testing.T, pool *pgxpool.Pool, level pgx.TxIsoLevel) pgx.Tx {
+	t.Helper()
+	tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }) // ErrTxClosed when the test ended it
+	return tx
+}
+
+// exec runs a statement that must succeed; %s in it stands for the quoted schema.
+func (b *bundle) exec(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	if _, err := b.pool.Exec(t.Context(), b.sql(sql), args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func (b *bundle) sql(sql string) string {
+	return strings.ReplaceAll(sql, "%s", pgx.Identifier{b.schema}.Sanitize())
+}
+
+// one reads one value; %s in the query stands for the quoted schema.
+func one[T any](t *testing.T, b *bundle, sql string, args ...any) (v T) {
+	t.Helper()
+	if err := b.pool.QueryRow(t.Context(), b.sql(sql), args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
+
+// rowCounts counts the rows of every table of the schema, and what its sequences have handed out: what "nothing was
+// written" compares.
+func (b *bundle) rowCounts(t *testing.T) map[string]int64 {
+	t.Helper()
+	rows, err := b.pool.Query(t.Context(), `
+		SELECT c.relname, (xpath('/row/n/text()', query_to_xml(format('SELECT %s AS n FROM %I.%I',
+		       CASE c.relkind WHEN 'S' THEN 'last_value + is_called::integer' ELSE 'count(*)' END, $1::text, c.relname), false, true, '')))[1]::text::bigint
+		  FROM pg_class c WHERE c.relnamespace = to_regnamespace(quote_ident($1)) AND c.relkind IN ('r', 'S')`, b.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int64{}
+	var name string
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&name, &n}, func() error { counts[name] = n; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return counts
+}
+
+// wantUnchanged compares the schema's rows with those that were there before.
+func (b *bundle) wantUnchanged(t *testing.T, before map[string]int64) {
+	t.Helper()
+	if after := b.rowCounts(t); !maps.Equal(before, after) {
+		for name, n := range after {
+			if before[name] != n {
+				t.Errorf("%s had %d rows and has %d", name, before[name], n)
+			}
+		}
+	}
+}
+
+// wantError wants an error of a family whose text names what was wrong.
+func wantError(t *testing.T, err, family error, names ...string) {
+	t.Helper()
+	if !errors.Is(err, family) {
+		t.Errorf("got %v, want %v", err, family)
+		return
+	}
+	for _, name := range names {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("the error %q doesn't name %s", err, name)
+		}
+	}
+}
+
+// waitFor asks until the answer is true: for what other sessions do, which nothing here is told of. Each question is a
+// round trip, and their number is bounded.
+func (b *bundle) waitFor(t *testing.T, question string, args ...any) {
+	t.Helper()
+	for range 20_000 {
+		if one[bool](t, b, question, args...) {
+			return
+		}
+	}
+	t.Fatalf("never true: %s", question)
 }
