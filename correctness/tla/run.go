@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
+	"sync"
 	"time"
 )
 
@@ -14,13 +16,13 @@ type RunOptions struct {
 	Rows    []Row
 	Checker Checker
 	// Explore gives the explorer's graph of one of its configurations, in canonical text; nil leaves the comparison
-	// out, and the items say so.
+	// out, and the items say so. Several goroutines call it at once.
 	Explore func(ctx context.Context, config string) (Graph, error)
 	// Updating leaves out the comparison with the counts of the table, for they are to be written anew.
 	Updating bool
 	// RowLimit bounds the time for one row; 0 is ten minutes.
 	RowLimit time.Duration
-	// Report is told each item as it is there; nil is told nothing.
+	// Report is told each item, in the order of the rows and from Run's goroutine; nil is told nothing.
 	Report func(Item)
 }
 
@@ -52,17 +54,37 @@ type Item struct {
 // Failed says whether the row was judged and isn't as expected.
 func (i Item) Failed() bool { return i.Ran && !i.OK }
 
-// Run judges the rows, one after the other. The error is there only when ctx is over: whatever is wrong with a row is
-// in its item.
+// rowsAtOnce bounds how many rows are judged at the same time: each may take a Java machine.
+const rowsAtOnce = 4
+
+// Run judges the rows, a few at a time, and gives their items in the order of the rows. The error is there only when
+// ctx is over: whatever is wrong with a row is in its item.
 func Run(ctx context.Context, options RunOptions) ([]Item, error) {
+	todo := make(chan int, len(options.Rows))
+	done := make([]chan Item, len(options.Rows))
+	for i := range options.Rows {
+		todo <- i
+		done[i] = make(chan Item, 1)
+	}
+	close(todo)
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	for range min(rowsAtOnce, runtime.NumCPU(), len(options.Rows)) {
+		workers.Go(func() {
+			for i := range todo {
+				start := time.Now()
+				item := options.row(ctx, options.Rows[i])
+				item.Seconds = time.Since(start).Seconds()
+				done[i] <- item
+			}
+		})
+	}
 	var items []Item
-	for _, row := range options.Rows {
-		start := time.Now()
-		item := options.row(ctx, row)
-		if err := ctx.Err(); err != nil {
+	for i := range options.Rows {
+		item := <-done[i]
+		if ctx.Err() != nil {
 			return items, context.Cause(ctx)
 		}
-		item.Seconds = time.Since(start).Seconds()
 		items = append(items, item)
 		if options.Report != nil {
 			options.Report(item)
