@@ -134,8 +134,8 @@ func (p *pruning) lockRing(ctx context.Context, t *txn) (w window, err error) {
 	return w, send(ctx, t, &b)
 }
 
-// refuse looks, by counts and without any lock on a child that could make others wait, whether the slot is still active:
-// the ordinary case costs the hot path nothing. Counts refuse; they never allow.
+// refuse looks, cheaply and without any lock on a child that could make others wait, whether the slot is still active:
+// the ordinary case costs the hot path nothing. It refuses; only prove allows.
 func (p *pruning) refuse(ctx context.Context, t *txn, at children) (active bool, err error) {
 	err = t.QueryRow(ctx, p.e.sql.get(p.ring.name+"_slot_active", at), p.out.Generation).Scan(&active)
 	if active {

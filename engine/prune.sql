@@ -8,18 +8,29 @@ SELECT FROM {{.S}}.prune_mutex FOR UPDATE NOWAIT
 SELECT FROM {{.S}}.{{.Ring.Name}}_ring_slots WHERE slot = $1::smallint FOR UPDATE NOWAIT
 {{end}}
 
+{{/* An open attempt whose ready row stands in generation $1. It may stand in any claim slot; those in pruned ones were
+     closed. By sets: equal counts could hide a double closure beside an open attempt. */}}
+{{define "queue_slot_open"}}
+(SELECT NOT isempty(coalesce((SELECT range_agg(receipt_ranges) FROM {{.S}}.lease_claim_batches WHERE ready_generation = $1::bigint), '{}')
+                  - coalesce((SELECT range_agg(receipt_ranges) FROM {{.S}}.lease_claim_closure_batches WHERE ready_generation = $1::bigint), '{}')))
+{{end}}
+
+{{/* An open attempt in claim generation $1. */}}
+{{define "claim_slot_open"}}
+(SELECT NOT isempty(coalesce((SELECT range_agg(receipt_ranges) FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE claim_generation = $1::bigint), '{}')
+                  - coalesce((SELECT range_agg(receipt_ranges) FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} WHERE claim_generation = $1::bigint), '{}')))
+{{end}}
+
 {{define "queue_slot_active"}}
 /* awa:PruneQueue */
 SELECT (SELECT count(*) FROM {{.S}}.ready_entries_{{.Queue}})
      > (SELECT coalesce(sum(claimed_count), 0) FROM {{.S}}.ready_claim_attempt_batches_{{.Queue}})
-    OR (SELECT coalesce(sum(claimed_count), 0) FROM {{.S}}.lease_claim_batches WHERE ready_generation = $1::bigint)
-     > (SELECT coalesce(sum(closed_count), 0) FROM {{.S}}.lease_claim_closure_batches WHERE ready_generation = $1::bigint)
+    OR {{template "queue_slot_open" .}}
 {{end}}
 
 {{define "claim_slot_active"}}
 /* awa:PruneClaims */
-SELECT (SELECT coalesce(sum(claimed_count), 0) FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE claim_generation = $1::bigint)
-     > (SELECT coalesce(sum(closed_count), 0) FROM {{.S}}.lease_claim_closure_batches_{{.Claim}})
+SELECT {{template "claim_slot_open" .}}
 {{end}}
 
 {{/* Who else holds, or waits for, a lock on the slot's children. The oldest transaction first. */}}
@@ -59,8 +70,7 @@ LOCK TABLE {{.S}}.{{.Ring.Gate}}_{{.Queue}} IN ACCESS EXCLUSIVE MODE
 LOCK TABLE {{range $i, $child := .Ring.Rest}}{{if $i}}, {{end}}{{$.S}}.{{$child}}_{{$.Queue}}{{end}} IN ACCESS EXCLUSIVE MODE NOWAIT
 {{end}}
 
-{{/* The queue slot by sets: all lanes, evidence of the same slot and generation, no cursor. Attempts of its rows may
-     stand in any claim slot; those in pruned ones were closed. */}}
+{{/* The queue slot by sets: all lanes, evidence of the same slot and generation, no cursor. */}}
 {{define "queue_slot_proof"}}
 /* awa:PruneQueue */
 WITH ready AS MATERIALIZED (
@@ -74,14 +84,12 @@ WITH ready AS MATERIALIZED (
             UNION ALL
             SELECT lane_id, int8multirange(int8range(lane_seq, lane_seq + 1)), 1 FROM {{.S}}.done_entries_{{.Queue}}) h
      GROUP BY lane_id
-), claimed AS MATERIALIZED (
-    SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts FROM {{.S}}.lease_claim_batches WHERE ready_generation = $1::bigint
 ), closed AS MATERIALIZED (
     SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(closed_count), 0) AS n
       FROM {{.S}}.lease_claim_closure_batches WHERE ready_generation = $1::bigint
 )
 SELECT EXISTS (SELECT FROM ready r LEFT JOIN spent s USING (lane_id) WHERE NOT isempty(r.seqs - coalesce(s.seqs, '{}'))),
-       (SELECT NOT isempty(claimed.receipts - closed.receipts) FROM claimed, closed),
+       {{template "queue_slot_open" .}},
        $3::bigint > 0 AND EXISTS (SELECT FROM {{.S}}.done_entries_{{.Queue}}
                                    WHERE state = 'failed'
                                      AND finalized_at >= coalesce($2::timestamptz, now()) - $3::bigint * interval '1 second'),
@@ -103,7 +111,7 @@ WITH claimed AS MATERIALIZED (
       FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} WHERE claim_generation = $1::bigint
 )
 SELECT false,
-       NOT isempty(claimed.receipts - closed.receipts),
+       {{template "claim_slot_open" .}},
        false,
        claimed.n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(claimed.receipts) r)
        OR closed.n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(closed.receipts) r),
