@@ -23,7 +23,7 @@ var weights = []struct {
 	weight int
 }{
 	{"Enqueue", 5}, {"Claim", 7}, {"Complete", 5}, {"Fail", 3}, {"RescueStale", 4}, {"RotateQueue", 5}, {"RotateClaims", 5},
-	{"PruneQueue", 6}, {"PruneClaims", 6}, {"Begin", 3}, {"EnqueueTx", 9}, {"Commit", 2}, {"Rollback", 1}, {"Promote", 3},
+	{"PruneQueue", 6}, {"PruneClaims", 6}, {"Begin", 3}, {"EnqueueTx", 9}, {"Commit", 1}, {"Rollback", 1}, {"Promote", 3},
 	{"Counts", 2}, {"Job", 2}, {"Reopen", 1},
 }
 
@@ -52,9 +52,20 @@ func (g *generator) possible(s model.Store) []string {
 				continue
 			}
 		}
-		names = append(names, slices.Repeat([]string{w.name}, w.weight)...)
+		weight := w.weight
+		if w.name == "PruneQueue" && heldByProducer(s) {
+			weight *= 5 // a moment that doesn't come often: a spent slot that only an open producer keeps
+		}
+		names = append(names, slices.Repeat([]string{w.name}, weight)...)
 	}
 	return names
+}
+
+// heldByProducer says whether the oldest sealed slot is kept by uncommitted rows alone.
+func heldByProducer(s model.Store) bool {
+	ring := s.Vars().Queue
+	slot := s.QueueSlot(ring.Pruned)
+	return ring.Sealed(ring.Pruned) && slot.Uncommitted > 0 && slot.Waiting == 0 && slot.OpenClaims == 0
 }
 
 // draw draws the next operation. Time stands still or moves on, never back.

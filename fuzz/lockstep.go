@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -210,6 +211,12 @@ func check(n int, seed uint64, property func(*rapid.T)) (failed bool) {
 	}
 	rapidStart.Lock()
 	begun := sync.OnceFunc(rapidStart.Unlock)
+	if !flag.Parsed() { // outside a test binary nobody has
+		testing.Init() // rapid asks testing.Short
+		if err := flag.CommandLine.Parse(nil); err != nil {
+			panic(err) // there is nothing to parse
+		}
+	}
 	for name, value := range map[string]string{
 		"rapid.checks": strconv.Itoa(n), "rapid.seed": strconv.FormatUint(seed, 10), "rapid.nofailfile": "true", "rapid.shrinktime": "20s",
 	} {
