@@ -33,6 +33,8 @@ func (a Claim) apply(s Store) (Result, error) {
 
 // record writes the evidence and the claims of picked rows. Evidence lives in the slot of the rows that it is
 // for, so a call makes one batch for each lane and ready generation, in that order, and receipts follow batches.
+// The sort is for states that were read from a database: a producer there may take its seq, wait, and find the
+// ring turned, so that a lower seq is in a younger generation.
 func record(s Store, picked []EntryRow, now int) {
 	picked = slices.SortedFunc(slices.Values(picked), func(x, y EntryRow) int {
 		return cmp.Or(cmp.Compare(x.Lane, y.Lane), cmp.Compare(x.Gen, y.Gen), cmp.Compare(x.Seq, y.Seq))

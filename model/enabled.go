@@ -20,7 +20,7 @@ type Bounds struct {
 	Transactions     []Isolation // the levels that callers come with
 	OpenTransactions int         // at once
 
-	// Batches also closes all open attempts in one call, the first of them mentioned twice.
+	// Batches also closes all known attempts in one call, open ones and others, the newest mentioned twice.
 	Batches bool
 }
 
@@ -116,15 +116,13 @@ func (o *offer) workers() {
 			}
 		}
 	}
-	var open []AttemptID
+	var known []AttemptID
 	for _, c := range o.store.Claims() {
-		if c.Outcome == Open {
-			open = append(open, c.ID())
-		}
+		known = append(known, c.ID())
 		o.closes(c.ID())
 	}
-	if o.bounds.Batches && len(open) > 1 {
-		o.closes(append(open, open[0])...)
+	if o.bounds.Batches && len(known) > 1 {
+		o.closes(append(known, known[len(known)-1])...)
 	}
 }
 

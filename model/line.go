@@ -16,8 +16,10 @@ func line(name string, walk func(keys)) string {
 	return w.String()
 }
 
-func (w *lineWriter) word(key string, value *string)         { fmt.Fprintf(w, " %s=%s", key, *value) }
-func (w *lineWriter) number(key string, value *int)          { fmt.Fprintf(w, " %s=%d", key, *value) }
+func (w *lineWriter) word(key string, value *string) { fmt.Fprintf(w, " %s=%s", key, *value) }
+
+func (w *lineWriter) number(key string, value *int) { fmt.Fprintf(w, " %s=%d", key, *value) }
+
 func (w *lineWriter) isolation(key string, value *Isolation) { fmt.Fprintf(w, " %s=%s", key, *value) }
 
 func (w *lineWriter) attempts(key string, value *[]AttemptID) {

@@ -194,17 +194,17 @@ func staleChangesNothing(p Step) error {
 		}
 		before, _ := p.Pre.Claim(a.ID)
 		after, _ := p.Post.Claim(a.ID)
-		if before != after || before.Outcome == Open && before.Job != 0 || ends(p.Pre, a.ID.Job) != ends(p.Post, a.ID.Job) {
-			return fmt.Errorf("attempt %s was told that it is stale, but it was open, or its job changed", a.ID)
+		if before != after || before.Outcome == Open && before.Job != 0 || ends(p.Pre, a.ID) != ends(p.Post, a.ID) {
+			return fmt.Errorf("attempt %s was told that it is stale, but it was open, or has ended now", a.ID)
 		}
 	}
 	return nil
 }
 
-func ends(s Store, job int) int {
+func ends(s Store, id AttemptID) int {
 	n := 0
 	for _, t := range s.Terminals() {
-		n += one(t.Job == job)
+		n += one(t.Job == id.Job && t.Lease == id.Lease)
 	}
 	return n
 }

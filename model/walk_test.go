@@ -34,31 +34,24 @@ func walk(t *rapid.T, steps int, visit func(Step)) {
 	}
 }
 
-// Every invariant and every property holds along random walks, and each was put to the test by one of them.
+// Every invariant and every property holds along random walks. That each is put to the test somewhere is for the
+// exhaustive search to show.
 func TestInvariantsHoldAlongWalks(t *testing.T) {
 	t.Parallel()
-	tested := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		walk(t, 60, func(p Step) {
 			for _, i := range Invariants() {
 				if err := i.Check(p.Post); err != nil {
 					t.Fatalf("%s: %v\nafter %s -> %s:\n%s", i.Name, err, p.Action, p.Result, Canonical(p.Post))
 				}
-				tested[i.Name] += one(i.Antecedent(p.Post))
 			}
 			for _, i := range Properties() {
 				if err := i.Check(p); err != nil {
 					t.Fatalf("%s: %v\nbefore %s -> %s:\n%s", i.Name, err, p.Action, p.Result, Canonical(p.Pre))
 				}
-				tested[i.Name] += one(i.Antecedent(p))
 			}
 		})
 	})
-	for name, times := range tested {
-		if times == 0 {
-			t.Errorf("%s was never put to the test", name)
-		}
-	}
 }
 
 // A state and its normal form offer the same, answer the same, and lead to the same normal form: exploring normal
