@@ -20,6 +20,12 @@ type evidence struct {
 	state    *state            // nil when the run didn't come that far
 }
 
+// IsRun tells whether a folder is one that a run left, which Judge can judge.
+func IsRun(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, runFile))
+	return err == nil
+}
+
 // readEvidence reads the folder of a run.
 func readEvidence(dir string) (ev evidence, err error) {
 	if err := readJSON(filepath.Join(dir, runFile), &ev.run); err != nil {
