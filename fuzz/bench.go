@@ -28,18 +28,26 @@ func newBench(ctx context.Context, server *pgtest.Server, name string) (*bench, 
 	if b.callers, err = server.Pool(ctx, maxOpen); err != nil {
 		return nil, err
 	}
+	b.judge, err = connectJudge(ctx, server)
+	return b, err
+}
+
+func connectJudge(ctx context.Context, server *pgtest.Server) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(server.DSN())
 	if err != nil {
 		return nil, err
 	}
-	cfg.RuntimeParams["jit"] = "off" // compiling takes a second, the rows are a handful
-	b.judge, err = pgx.ConnectConfig(ctx, cfg)
-	return b, err
+	cfg.RuntimeParams["jit"] = "off" // compiling takes longer than reading a handful of rows
+	return pgx.ConnectConfig(ctx, cfg)
 }
 
-// close ends the connections; the schemas of a DSN server are dropped.
-func (b *bench) close(ctx context.Context) error {
-	var err error
+// close drops the schemas and ends the connections.
+func (b *bench) close(ctx context.Context) (err error) {
+	if b.judge.IsClosed() { // a cancelled comparison closes it
+		if b.judge, err = connectJudge(ctx, b.server); err != nil {
+			return err
+		}
+	}
 	for schema := range b.schemas {
 		if _, dropErr := b.judge.Exec(ctx, "DROP SCHEMA "+pgx.Identifier{schema}.Sanitize()+" CASCADE"); dropErr != nil {
 			err = dropErr
