@@ -18,9 +18,9 @@ type Config struct {
 	QueueSlots, ClaimSlots int
 	// Queues holds the policy of queues by name. A queue without an entry has the zero QueueConfig.
 	Queues map[string]QueueConfig
-	// MaintenanceLockTimeout bounds each lock wait of a prune. Zero means 50 ms; under a millisecond is refused.
+	// MaintenanceLockTimeout bounds each lock wait of a prune. Zero means 50 ms; at least a millisecond, at most an hour.
 	MaintenanceLockTimeout time.Duration
-	// MaxArgsBytes bounds the arguments of one job. Zero means 1 MiB.
+	// MaxArgsBytes bounds the arguments of one job. Zero means 1 MiB; at most 32 MiB.
 	MaxArgsBytes int
 	// Now, when set, replaces the server's clock in every operation that needs the time, so that tests need not wait.
 	// Leave it nil in production: hosts disagree about the time, the server does not (hazard 17).
@@ -41,6 +41,9 @@ const (
 	defaultMaxAttempts = 25
 	maxSlots           = 64
 	maxAttemptsLimit   = 1_000_000
+	maxLockWait        = time.Hour
+	// The server's form of JSON has at most 256 MiB and may take six times the text: [0,0,…] does.
+	maxArgsLimit = 32 << 20
 )
 
 // identifier is what a schema may be called. Quoting would allow more; people would regret it in psql.
@@ -72,14 +75,14 @@ func (c Config) withDefaults(op string) (Config, error) {
 		c.MaintenanceLockTimeout = 50 * time.Millisecond
 	}
 	// PostgreSQL counts lock_timeout in milliseconds and reads 0 as "wait for ever".
-	if c.MaintenanceLockTimeout < time.Millisecond {
-		return c, invalid(op, fmt.Sprintf("MaintenanceLockTimeout %s", c.MaintenanceLockTimeout), "under a millisecond")
+	if c.MaintenanceLockTimeout < time.Millisecond || c.MaintenanceLockTimeout > maxLockWait {
+		return c, invalid(op, fmt.Sprintf("MaintenanceLockTimeout %s", c.MaintenanceLockTimeout), "outside 1ms..%s", maxLockWait)
 	}
 	if c.MaxArgsBytes == 0 {
 		c.MaxArgsBytes = 1 << 20
 	}
-	if c.MaxArgsBytes < 0 {
-		return c, invalid(op, fmt.Sprintf("MaxArgsBytes %d", c.MaxArgsBytes), "negative")
+	if c.MaxArgsBytes < 0 || c.MaxArgsBytes > maxArgsLimit {
+		return c, invalid(op, fmt.Sprintf("MaxArgsBytes %d", c.MaxArgsBytes), "outside 1..%d", maxArgsLimit)
 	}
 	for queue, q := range c.Queues {
 		if err := checkName(op, "queue", queue); err != nil {
