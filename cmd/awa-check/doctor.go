@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/awa-engine/awa/cmd/awa-check/internal/report"
 	"github.com/awa-engine/awa/cmd/awa-check/internal/term"
+	"github.com/awa-engine/awa/correctness/tla"
 	"github.com/awa-engine/awa/pgtest"
 )
 
@@ -23,6 +23,13 @@ type found struct {
 	Use   string `json:"use"`           // what will be used, or what its absence means
 	How   string `json:"how,omitempty"` // to get it
 }
+
+// The names that the diagnosis looks for.
+const (
+	namePostgres   = "PostgreSQL"
+	nameTLC        = "TLC"
+	nameTLAChecker = "tla-checker"
+)
 
 // probeLimit bounds each look at the machine.
 const probeLimit = 20 * time.Second
@@ -39,7 +46,10 @@ what is missing. Exit code 2 when a layer of the verification could not run here
 	}
 	a.wantsServer(cmd)
 	cmd.RunE = a.does(func(ctx context.Context, r *report.Report, _ []string) error {
-		probes := []func(context.Context) found{a.probePostgres, probeDocker, probeJava, probeNPM}
+		probes := []func(context.Context) found{
+			a.probePostgres, probeDocker, probeJava, probeChecker(nameTLC, tla.FindTLC),
+			probeNPM, probeChecker(nameTLAChecker, tla.FindTLAChecker),
+		}
 		var all []found
 		for _, probe := range probes {
 			limited, cancel := context.WithTimeout(ctx, probeLimit)
@@ -61,8 +71,11 @@ func diagnosis(all []found) error {
 	for _, one := range all {
 		has[one.Name] = one.Found
 	}
-	if !has["PostgreSQL"] {
+	switch {
+	case !has[namePostgres]:
 		return fmt.Errorf("without PostgreSQL %d or later the layers that use the engine can't run", pgtest.MinMajor)
+	case !has[nameTLC] && !has[nameTLAChecker]:
+		return errors.New("without TLC or tla-checker the specs can't be judged")
 	}
 	return nil
 }
@@ -87,13 +100,13 @@ func (a *app) printFound(all []found) {
 func (a *app) probePostgres(ctx context.Context) found {
 	source, err := pgtest.Find(ctx, pgtest.Options{DSN: a.dsn})
 	if err != nil {
-		return found{Name: "PostgreSQL", Use: "none", How: err.Error()}
+		return found{Name: namePostgres, Use: "none", How: err.Error()}
 	}
 	use := source.Describe()
 	if !source.HasProcess() {
 		use += "; its process isn't ours, so faults that kill the server start a private one"
 	}
-	return found{Name: "PostgreSQL", Found: true, Use: use}
+	return found{Name: namePostgres, Found: true, Use: use}
 }
 
 func probeDocker(ctx context.Context) found {
@@ -104,33 +117,25 @@ func probeDocker(ctx context.Context) found {
 	return found{Name: "Docker", Found: true, Use: "version " + version + "; nothing needs it"}
 }
 
-// javaWanted is the oldest major version that TLC runs on.
-const javaWanted = 11
-
 func probeJava(ctx context.Context) found {
-	how := fmt.Sprintf("apt-get install default-jre-headless (Debian, Ubuntu), or any Java of version %d or later in PATH", javaWanted)
 	text, err := output(ctx, "java", "-version")
 	if err != nil {
-		return found{Name: "Java", Use: "TLC can't run", How: how}
-	}
-	if major := javaMajor(text); major < javaWanted {
-		return found{Name: "Java", Use: fmt.Sprintf("version %d is too old for TLC", major), How: how}
+		return found{Name: "Java", Use: "TLC can't run", How: "apt-get install default-jre-headless (Debian, Ubuntu), or any Java that TLC takes"}
 	}
 	first, _, _ := strings.Cut(text, "\n")
 	return found{Name: "Java", Found: true, Use: first}
 }
 
-// javaMajor reads 17 from `openjdk version "17.0.15"`, and 8 from `java version "1.8.0"`; 0 from anything else.
-func javaMajor(text string) int {
-	m := regexp.MustCompile(`version "(?:1\.)?([0-9]+)`).FindStringSubmatch(text)
-	if m == nil {
-		return 0
+// probeChecker looks for a TLA+ checker without downloading or installing one.
+func probeChecker(name string, find func(context.Context, tla.Options) (tla.Checker, error)) func(context.Context) found {
+	return func(ctx context.Context) found {
+		checker, err := find(ctx, tla.Options{Offline: true})
+		if err != nil {
+			return found{Name: name, Use: "not here; awa-check tla and verify try to get it, unless --offline", How: err.Error()}
+		}
+		defer func() { _ = checker.Close(ctx) }() // it judged nothing, so nothing can be lost
+		return found{Name: name, Found: true, Use: checker.Version()}
 	}
-	major, err := strconv.Atoi(m[1])
-	if err != nil {
-		return 0
-	}
-	return major
 }
 
 func probeNPM(ctx context.Context) found {

@@ -1,17 +1,35 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
 
-func TestJavaMajor(t *testing.T) {
+	"github.com/awa-engine/awa/cmd/awa-check/internal/report"
+)
+
+func TestDiagnosis(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int{
-		`openjdk version "17.0.15" 2025-04-15`: 17,
-		`java version "1.8.0_392"`:             8,
-		`openjdk version "21" 2023-09-19`:      21,
-		"java: command not found":              0,
+	for name, c := range map[string]struct {
+		found []string
+		want  string // in the error, "" for none
+	}{
+		"all is there":           {[]string{namePostgres, nameTLC, nameTLAChecker}, ""},
+		"one checker is enough":  {[]string{namePostgres, nameTLAChecker}, ""},
+		"no server":              {[]string{nameTLC}, "PostgreSQL"},
+		"no checker":             {[]string{namePostgres, "Java", "npm"}, "TLC or tla-checker"},
+		"nothing that is needed": {nil, "PostgreSQL"},
 	} {
-		if got := javaMajor(text); got != want {
-			t.Errorf("%s: %d, want %d", text, got, want)
+		var all []found
+		for _, thing := range c.found {
+			all = append(all, found{Name: thing, Found: true})
+		}
+		all = append(all, found{Name: "Docker"})
+		err := diagnosis(all)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if err != nil && report.ExitCode(err) != report.ExitNotRun {
+			t.Errorf("%s: exit code %d", name, report.ExitCode(err))
 		}
 	}
 }

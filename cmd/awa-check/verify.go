@@ -14,11 +14,12 @@ import (
 
 // allLayers is the verification, in the order in which it runs: what needs least comes first.
 func allLayers() []layers.Layer {
-	return nil
+	return []layers.Layer{exploration(), specs(), chaosLayer()}
 }
 
 func (a *app) verify() *cobra.Command {
 	var profile, html, junit string
+	var offline bool
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Run all layers and show a table of what each did",
@@ -31,6 +32,7 @@ and the result. A layer that ran and did nothing has failed; one that could not 
 	cmd.Flags().StringVar(&profile, "profile", string(layers.Quick), "how long it may take: quick, standard or full")
 	cmd.Flags().StringVar(&html, "html", "", "write a page for people to this `file`")
 	cmd.Flags().StringVar(&junit, "junit", "", "write JUnit's XML for a CI system to this `file`")
+	cmd.Flags().BoolVar(&offline, "offline", false, "neither download nor install anything")
 	a.wantsServer(cmd)
 	cmd.RunE = a.does(func(ctx context.Context, r *report.Report, _ []string) error {
 		p, err := layers.ParseProfile(profile)
@@ -48,7 +50,7 @@ and the result. A layer that ran and did nothing has failed; one that could not 
 
 		start := time.Now()
 		r.Environment["profile"] = profile
-		settings := layers.Settings{Profile: p, DSN: a.dsn, Progress: a.term.Progress}
+		settings := layers.Settings{Profile: p, DSN: a.dsn, Offline: offline, Progress: a.term.Progress}
 		items, err := layers.RunAll(ctx, allLayers(), settings)
 		for _, i := range items {
 			r.Items = append(r.Items, i)

@@ -41,6 +41,7 @@ type Layer struct {
 type Settings struct {
 	Profile  Profile
 	DSN      string // a server to use, "" for a private one
+	Offline  bool   // download and install nothing
 	Progress *term.Progress
 }
 

@@ -46,7 +46,7 @@ func (p *Progress) Begin(label string) {
 	}
 }
 
-// Update says how much is done of how much (0 when nobody knows), with a note. It costs little when it is called often.
+// Update says how much is done of how much (0 when nobody knows), and of what. It costs little when it is called often.
 func (p *Progress) Update(done, total int64, note string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,10 +59,7 @@ func (p *Progress) Update(done, total int64, note string) {
 		return
 	}
 	p.told = now
-	text := fmt.Sprintf("%s %s %s", p.label, share(done, total, p.live), clock(now.Sub(p.started)))
-	if note != "" {
-		text += " " + note
-	}
+	text := fmt.Sprintf("%s %s  %s %s", p.label, clock(now.Sub(p.started)), share(done, total, p.live), note)
 	if p.live {
 		p.draw(text)
 	} else {

@@ -78,12 +78,12 @@ func TestProgressLines(t *testing.T) {
 	p.Begin("L1 exploration")
 	for range 100 { // 10 s in steps of a tenth
 		now = now.Add(100 * time.Millisecond)
-		p.Update(now.Unix(), 20, "lifecycle")
+		p.Update(now.Unix(), 20, "specs")
 	}
 	p.End()
 	want := "L1 exploration\n" +
-		"L1 exploration 5/20 (25 %) 0:05 lifecycle\n" +
-		"L1 exploration 10/20 (50 %) 0:10 lifecycle\n"
+		"L1 exploration 0:05  5/20 (25 %) specs\n" +
+		"L1 exploration 0:10  10/20 (50 %) specs\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
@@ -100,7 +100,7 @@ func TestProgressBar(t *testing.T) {
 	p.Say("a line that stays")
 	p.End()
 	states := strings.Split(out.String(), "\r\x1b[K")
-	if got, want := states[2], "L1 [============            ] 5/10 (50 %"; got[:20] != want[:20] || len(got) >= 40 {
+	if got, want := states[2], "L1 0:01  [============            ] 5/1"; !strings.HasPrefix(got, want) || len(got) >= 40 {
 		t.Errorf("the bar is %q", got)
 	}
 	if last := states[len(states)-1]; last != "a line that stays\n" {
