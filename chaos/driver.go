@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/awa-engine/awa/engine"
@@ -72,7 +73,7 @@ type driver struct {
 }
 
 // Run carries out the plan and judges it. A finding is no error: the verdict says it, and names the folder that was
-// kept. Errors: ErrTooLittle; what kept the run from its end, which leaves its folder, too.
+// kept. Errors: ErrTooLittle; ctx's; what else kept the run from its end, which leaves its folder, too.
 func Run(ctx context.Context, cfg Config) (Verdict, error) {
 	plan, err := cfg.Plan.withDefaults()
 	if err != nil {
@@ -87,8 +88,8 @@ func Run(ctx context.Context, cfg Config) (Verdict, error) {
 	}
 	d := &driver{cfg: cfg, watch: startWatch(), rng: rand.New(rand.NewPCG(plan.Seed, 1)), flow: newFlow(cfg.Dir)}
 	if err := d.run(ctx); err != nil {
-		if ours && d.server == nil {
-			return Verdict{}, errors.Join(err, os.RemoveAll(cfg.Dir)) // there is no evidence of anything
+		if ours && (d.server == nil || ctx.Err() != nil) {
+			return Verdict{}, errors.Join(err, os.RemoveAll(cfg.Dir)) // it is evidence of nothing
 		}
 		return Verdict{}, fmt.Errorf("chaos: seed %d, %s, evidence in %s: %w", plan.Seed, plan, cfg.Dir, err)
 	}
@@ -117,7 +118,7 @@ func (d *driver) run(ctx context.Context) (err error) {
 		}
 		err = errors.Join(err, d.flow.close(), d.story.close())
 	}()
-	if d.server, err = pgtest.Start(ctx, pgtest.Options{Local: true, Durable: true}); err != nil {
+	if d.server, err = pgtest.Start(ctx, serverOptions()); err != nil {
 		return err
 	}
 	defer func() {
@@ -144,6 +145,16 @@ func (d *driver) run(ctx context.Context) (err error) {
 
 // errDied ends the rounds: a worker that ended by itself is a finding, which the judge takes from the story.
 var errDied = errors.New("a worker ended by itself")
+
+// serverOptions ask for a server that keeps what it acknowledged through a SIGKILL, and that is quick to come back: by
+// default it syncs every file of the cluster before it recovers, one by one.
+func serverOptions() pgtest.Options {
+	o := pgtest.Options{Local: true, Durable: true}
+	if runtime.GOOS == "linux" {
+		o.Settings = map[string]string{"recovery_init_sync_method": "syncfs"}
+	}
+	return o
+}
 
 // tell writes a line of the story.
 func (d *driver) tell(e event) error {

@@ -30,7 +30,7 @@ func (d *driver) rounds(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return d.untilFlowing(ctx, 0) // as before the first
 }
 
 // moment draws how long the load must have been flowing when the fault comes.

@@ -1,9 +1,12 @@
 package chaos
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +34,39 @@ func TestShortRun(t *testing.T) {
 	t.Run("planted", func(t *testing.T) { planted(t, ev) })
 	t.Run("any line", func(t *testing.T) { anyLine(t, ev) })
 	t.Run("in the files", func(t *testing.T) { inTheFiles(t, dir) })
+}
+
+// A worker that can't go on is a finding, and the others are judged all the same.
+func TestWorkerThatDies(t *testing.T) {
+	dir := t.TempDir()
+	worker := func(file string) *exec.Cmd {
+		return again(strings.Replace(file, "claimer-3", "nobody", 1))
+	}
+	v, err := Run(t.Context(), Config{Dir: dir, Plan: Plan{Seed: 1, MinRate: 100}, Worker: worker})
+	if err != nil || v.OK || !v.Has(KindDied) || !strings.Contains(v.Form(), "nobody.json") {
+		t.Errorf("%v\n%s", err, v.Form())
+	}
+	if len(v.Violations) != 1 {
+		t.Errorf("%d violations, of which one is right:\n%s", len(v.Violations), v.Form())
+	}
+}
+
+// Whoever ends the run ends its processes; goleak sees to the rest.
+func TestCancelledRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	dir := t.TempDir()
+	_, err := Run(ctx, Config{Dir: dir, Plan: Plan{Seed: 1}, Worker: again, Tell: func(line string) {
+		if strings.Contains(line, string(roleMaintainer)) {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want the context's error", err)
+	}
+	if _, err := Judge(dir); errors.Is(err, ErrTooLittle) {
+		t.Error("half a run is whole evidence")
+	}
 }
 
 // keep saves a failure's evidence from the end of the test.
@@ -127,6 +163,9 @@ func anyLine(t *testing.T, ev evidence) {
 		last := len(lines)
 		if cut[name] {
 			last--
+		}
+		if last < 1 {
+			continue // a worker that was told to stop before its first call
 		}
 		for range 10 {
 			i := rng.IntN(last)

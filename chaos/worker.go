@@ -41,7 +41,7 @@ const (
 	engineSchema = "awa"
 	callLimit    = 20 * time.Second // of one call; the server may be down for a part of it
 	settleLimit  = 20 * time.Second // of finding out what became of a commit
-	stopLimit    = 30 * time.Second // from the order to stop to the end, with a server that answers
+	stopLimit    = 10 * time.Second // from the order to stop to the end, with a server that answers
 )
 
 // RunWorker is the whole life of a worker process: it works until its standard input ends, then finishes what it holds.
@@ -82,8 +82,8 @@ func RunWorker(ctx context.Context, file string, stdin io.Reader) error {
 		spec: spec, pool: pool, journal: journal, watch: startWatch(), stop: stop,
 		rng: rand.New(rand.NewPCG(spec.Seed, 0)),
 	}
-	if err := w.open(); err != nil {
-		return errors.Join(err, journal.close())
+	if !w.open() {
+		return journal.close()
 	}
 	switch spec.Role {
 	case roleProducer:
@@ -110,8 +110,8 @@ type worker struct {
 	calls   int64
 }
 
-// open opens the engine; the server may be down at the moment.
-func (w *worker) open() error {
+// open opens the engine; the server may be down at the moment. False: told to stop before it answered.
+func (w *worker) open() bool {
 	back := newBackoff()
 	for {
 		ctx, cancel := context.WithTimeout(w.stop, callLimit)
@@ -119,10 +119,10 @@ func (w *worker) open() error {
 		cancel()
 		if err == nil {
 			w.eng = eng
-			return nil
+			return true
 		}
 		if !back.wait(w.stop) {
-			return fmt.Errorf("told to stop before the server answered: %w", err)
+			return false
 		}
 	}
 }

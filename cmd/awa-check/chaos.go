@@ -160,8 +160,11 @@ func chaosLayer() layers.Layer {
 		out := layers.Outcome{
 			What: fmt.Sprintf("%d %s under %d jobs/s or more, recovery within %.1f s, seed %d", v.Injected, v.Fault, v.JobsPerSecond, v.RecoverySeconds, plan.Seed),
 			Did: report.Counts{
-				{Name: "faults", N: int64(v.Injected)}, {Name: "jobs", N: int64(v.Jobs)}, {Name: "repeats", N: int64(v.Repeats)},
-				{Name: "lost", N: int64(v.Lost)}, {Name: "finalised_twice", N: int64(v.FinalisedTwice)},
+				{Name: "faults", N: int64(v.Injected)},
+				{Name: "jobs", N: int64(v.Jobs)},
+				{Name: "repeats", N: int64(v.Repeats)},
+				{Name: "lost", N: int64(v.Lost)},
+				{Name: "finalised_twice", N: int64(v.FinalisedTwice)},
 			},
 		}
 		if err == nil && !v.OK {
