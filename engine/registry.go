@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -88,7 +89,7 @@ func (e *Engine) lanesOf(ctx context.Context, queue string, held bool) ([]lane, 
 	return e.register(ctx, conn, queue)
 }
 
-// register runs outside any transaction: the function's own commit comes before the lanes are read and remembered.
+// register commits a transaction of its own before the lanes are read and remembered.
 func (e *Engine) register(ctx context.Context, conn *pgxpool.Conn, queue string) ([]lane, error) {
 	read := func() (lanes []lane, err error) {
 		rows, err := conn.Query(ctx, e.sql.get("lanes", children{}), queue)
@@ -108,7 +109,14 @@ func (e *Engine) register(ctx context.Context, conn *pgxpool.Conn, queue string)
 	value := fmt.Sprintf("queue %q", queue)
 	lanes, err := read()
 	if err == nil && len(lanes) == 0 {
-		if _, err = conn.Exec(ctx, e.sql.get("register_queue", children{}), queue); err == nil {
+		// READ COMMITTED is stated: with an older snapshot the function wouldn't see the queue that another process
+		// registered while it waited for the lock, and would register it again.
+		opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
+		err = pgx.BeginTxFunc(ctx, conn, opts, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, e.sql.get("register_queue", children{}), queue)
+			return err
+		})
+		if err == nil {
 			lanes, err = read()
 		}
 	}
