@@ -168,113 +168,124 @@ func TestJudgeAccepts(t *testing.T) {
 	}
 }
 
+// A rejection is a change of the small run, and the violation that it must come out as.
+type rejection struct {
+	change func(*world)
+	kind   Kind
+}
+
+// What can go wrong with jobs and attempts.
+var jobRejections = map[string]rejection{
+	"a job that nobody ended": {func(w *world) {
+		w.find("b", 0, returned(opComplete)).Outcome = outcomeNotDone
+	}, KindLost},
+	"a job that nobody was given": {func(w *world) {
+		w.ev.state.Orders = append(w.ev.state.Orders, order{"p.5.0", 6})
+		w.call("p", line{Op: opEnqueueTx, Batch: "p.5", Queue: "mail", Count: 1, Max: 25}, line{IDs: []int64{6}})
+	}, KindLost},
+	"an acknowledged transaction that isn't there": {func(w *world) {
+		w.call("p", line{Op: opEnqueueTx, Batch: "p.5", Queue: "mail", Count: 1, Max: 25}, line{IDs: []int64{6}})
+	}, KindLost},
+	"a job that is still there after draining": {func(w *world) {
+		w.ev.state.Jobs[0].State = "running"
+	}, KindLost},
+	"a job ended twice": {func(w *world) {
+		w.close("b", opComplete, outcomeOK, "1/1")
+	}, KindTwice},
+	"an attempt closed after it was reported over": {func(w *world) {
+		l := w.find("b", 0, returned(opComplete))
+		l.Stale = parse([]string{"3/2"})
+		w.close("b", opComplete, outcomeOK, "3/2")
+	}, KindTwice},
+	"a job handed out after its end": {func(w *world) {
+		w.claim("b", "1/2 p.1.0")
+	}, KindRevived},
+	"an attempt given to two": {func(w *world) {
+		w.claim("b", "2/1 p.1.1")
+	}, KindHandedOutTwice},
+	"a later attempt handed out first": {func(w *world) {
+		w.find("b", 0, returned(opClaim)).At = 1
+	}, KindOrder},
+	"a job of a transaction that was rolled back": {func(w *world) {
+		w.claim("b", "5/1 p.4.0")
+		w.close("b", opComplete, outcomeOK, "5/1")
+	}, KindPhantom},
+	"a job that nobody enqueued": {func(w *world) {
+		w.claim("b", "9/1 x.1.0")
+	}, KindPhantom},
+	"a job with another's id": {func(w *world) {
+		w.find("b", 0, returned(opClaim)).Attempts[0].mark = "p.1.0"
+	}, KindPhantom},
+	"a business row for another job": {func(w *world) {
+		w.ev.state.Orders[0].Job = 7
+	}, KindPhantom},
+	"a half of a business transaction": {func(w *world) {
+		w.ev.state.Orders = w.ev.state.Orders[1:]
+	}, KindHalf},
+	"a half of a COPY": {func(w *world) {
+		w.find("p", 0, begun(opEnqueueMany)).Count = 2
+		*w.find("p", 0, returned(opEnqueueMany)) = line{Call: 2, Op: opEnqueueMany, Outcome: outcomeUnknown, At: w.now}
+	}, KindHalf},
+	"an end that nobody was given": {func(w *world) {
+		w.close("b", opComplete, outcomeOK, "3/3")
+	}, KindUnowned},
+	"an attempt that passed by everybody": {func(w *world) {
+		w.find("b", 0, returned(opClaim)).Attempts[0].lease = 3
+		w.find("b", 0, begun(opComplete)).Attempts[0].lease = 3
+		w.find("m", 0, returned(opRescue)).Requeued = 2
+	}, KindUnowned},
+}
+
+// What can go wrong with what the engine, the server and the evidence say.
+var otherRejections = map[string]rejection{
+	"Settle vouches for a COPY that isn't there": {func(w *world) {
+		w.call("p", line{Op: opEnqueueMany, Batch: "p.5", Queue: "mail", Count: 7, Max: 25}, line{Outcome: outcomeCommitted})
+	}, KindSettle},
+	"Settle denies a COPY that is there": {func(w *world) {
+		*w.find("p", 0, returned(opEnqueueMany)) = line{Call: 2, Op: opEnqueueMany, Outcome: outcomeAborted, At: w.now}
+	}, KindSettle},
+	"Settle vouches for a completion that closed nothing": {func(w *world) {
+		w.find("b", 0, returned(opComplete)).Outcome = outcomeCommitted
+		w.close("b", opComplete, outcomeOK, "3/2")
+	}, KindSettle},
+	"Settle vouches for a claim that gave nothing": {func(w *world) {
+		w.call("b", line{Op: opClaim, Queue: "mail", Count: 10}, line{Outcome: outcomeCommitted})
+	}, KindSettle},
+	"one completion too many in the counts":  {func(w *world) { w.count(func(c *engine.Counts) { c.PrunedCompleted++ }) }, KindCounts},
+	"one failure too few in the counts":      {func(w *world) { w.count(func(c *engine.Counts) { c.PrunedFailed-- }) }, KindCounts},
+	"a failure counted as a completion":      {func(w *world) { w.count(func(c *engine.Counts) { c.PrunedFailed--; c.PrunedCompleted++ }) }, KindCounts},
+	"one rescue too many":                    {func(w *world) { w.find("m", 0, returned(opRescue)).Requeued++ }, KindCounts},
+	"one failing rescue too few":             {func(w *world) { w.find("m", 0, returned(opRescue)).Failed-- }, KindCounts},
+	"something is left waiting":              {func(w *world) { w.count(func(c *engine.Counts) { c.Available = 1 }) }, KindRecovery},
+	"Job says something else":                {func(w *world) { w.ev.state.Jobs[0].State = "failed" }, KindJobState},
+	"Job says another attempt":               {func(w *world) { w.ev.state.Jobs[0].Lease = 2 }, KindJobState},
+	"rows left in a ring":                    {func(w *world) { w.ev.state.Rows["ready_entries"] = 1 }, KindRings},
+	"a deadlock":                             {func(w *world) { w.find("m", 0, returned(opRescue)).Code = "40P01" }, KindError},
+	"a worker that died":                     {func(w *world) { w.tell(event{What: eventDied, Who: "a"}) }, KindDied},
+	"no claim after the fault":               {func(w *world) { w.ev.story[1].Over = w.now }, KindRecovery},
+	"a claim long after the fault":           {func(w *world) { w.ev.run.Plan.RecoverWithin = 1 }, KindRecovery},
+	"a ring that doesn't turn any more":      {func(w *world) { w.tell(event{What: eventFault, At: w.now, Over: w.now}) }, KindRings},
+	"a line that is missing":                 {func(w *world) { w.ev.journals["a"] = slices.Delete(w.ev.journals["a"], 2, 3) }, KindJournal},
+	"a line that is there twice":             {func(w *world) { w.ev.journals["a"] = slices.Insert(w.ev.journals["a"], 1, w.ev.journals["a"][1]) }, KindJournal},
+	"a call that is missing":                 {func(w *world) { w.ev.journals["a"] = slices.Delete(w.ev.journals["a"], 2, 4) }, KindJournal},
+	"a journal that ends before its process": {func(w *world) { w.ev.journals["b"] = w.ev.journals["b"][:3] }, KindJournal},
+	"no final state":                         {func(w *world) { w.ev.state = nil }, KindJournal},
+}
+
 func TestJudgeRejects(t *testing.T) {
 	t.Parallel()
-	type rejection struct {
-		change func(*world)
-		kind   Kind
-	}
-	for name, r := range map[string]rejection{
-		"a job that nobody ended": {func(w *world) {
-			w.find("b", 0, returned(opComplete)).Outcome = outcomeNotDone
-		}, KindLost},
-		"a job that nobody was given": {func(w *world) {
-			w.ev.state.Orders = append(w.ev.state.Orders, order{"p.5.0", 6})
-			w.call("p", line{Op: opEnqueueTx, Batch: "p.5", Queue: "mail", Count: 1, Max: 25}, line{IDs: []int64{6}})
-		}, KindLost},
-		"an acknowledged transaction that isn't there": {func(w *world) {
-			w.call("p", line{Op: opEnqueueTx, Batch: "p.5", Queue: "mail", Count: 1, Max: 25}, line{IDs: []int64{6}})
-		}, KindLost},
-		"a job that is still there after draining": {func(w *world) {
-			w.ev.state.Jobs[0].State = "running"
-		}, KindLost},
-		"a job ended twice": {func(w *world) {
-			w.close("b", opComplete, outcomeOK, "1/1")
-		}, KindTwice},
-		"an attempt closed after it was reported over": {func(w *world) {
-			l := w.find("b", 0, returned(opComplete))
-			l.Stale = parse([]string{"3/2"})
-			w.close("b", opComplete, outcomeOK, "3/2")
-		}, KindTwice},
-		"a job handed out after its end": {func(w *world) {
-			w.claim("b", "1/2 p.1.0")
-		}, KindRevived},
-		"an attempt given to two": {func(w *world) {
-			w.claim("b", "2/1 p.1.1")
-		}, KindHandedOutTwice},
-		"a later attempt handed out first": {func(w *world) {
-			w.find("b", 0, returned(opClaim)).At = 1
-		}, KindOrder},
-		"a job of a transaction that was rolled back": {func(w *world) {
-			w.claim("b", "5/1 p.4.0")
-			w.close("b", opComplete, outcomeOK, "5/1")
-		}, KindPhantom},
-		"a job that nobody enqueued": {func(w *world) {
-			w.claim("b", "9/1 x.1.0")
-		}, KindPhantom},
-		"a job with another's id": {func(w *world) {
-			w.find("b", 0, returned(opClaim)).Attempts[0].mark = "p.1.0"
-		}, KindPhantom},
-		"a business row for another job": {func(w *world) {
-			w.ev.state.Orders[0].Job = 7
-		}, KindPhantom},
-		"a half of a business transaction": {func(w *world) {
-			w.ev.state.Orders = w.ev.state.Orders[1:]
-		}, KindHalf},
-		"a half of a COPY": {func(w *world) {
-			w.find("p", 0, begun(opEnqueueMany)).Count = 2
-			*w.find("p", 0, returned(opEnqueueMany)) = line{Call: 2, Op: opEnqueueMany, Outcome: outcomeUnknown, At: w.now}
-		}, KindHalf},
-		"an end that nobody was given": {func(w *world) {
-			w.close("b", opComplete, outcomeOK, "3/3")
-		}, KindUnowned},
-		"an attempt that passed by everybody": {func(w *world) {
-			w.find("b", 0, returned(opClaim)).Attempts[0].lease = 3
-			w.find("b", 0, begun(opComplete)).Attempts[0].lease = 3
-			w.find("m", 0, returned(opRescue)).Requeued = 2
-		}, KindUnowned},
-		"Settle vouches for a COPY that isn't there": {func(w *world) {
-			w.call("p", line{Op: opEnqueueMany, Batch: "p.5", Queue: "mail", Count: 7, Max: 25}, line{Outcome: outcomeCommitted})
-		}, KindSettle},
-		"Settle denies a COPY that is there": {func(w *world) {
-			*w.find("p", 0, returned(opEnqueueMany)) = line{Call: 2, Op: opEnqueueMany, Outcome: outcomeAborted, At: w.now}
-		}, KindSettle},
-		"Settle vouches for a completion that closed nothing": {func(w *world) {
-			w.find("b", 0, returned(opComplete)).Outcome = outcomeCommitted
-			w.close("b", opComplete, outcomeOK, "3/2")
-		}, KindSettle},
-		"Settle vouches for a claim that gave nothing": {func(w *world) {
-			w.call("b", line{Op: opClaim, Queue: "mail", Count: 10}, line{Outcome: outcomeCommitted})
-		}, KindSettle},
-		"one completion too many in the counts":  {func(w *world) { w.count(func(c *engine.Counts) { c.PrunedCompleted++ }) }, KindCounts},
-		"one failure too few in the counts":      {func(w *world) { w.count(func(c *engine.Counts) { c.PrunedFailed-- }) }, KindCounts},
-		"a failure counted as a completion":      {func(w *world) { w.count(func(c *engine.Counts) { c.PrunedFailed--; c.PrunedCompleted++ }) }, KindCounts},
-		"one rescue too many":                    {func(w *world) { w.find("m", 0, returned(opRescue)).Requeued++ }, KindCounts},
-		"one failing rescue too few":             {func(w *world) { w.find("m", 0, returned(opRescue)).Failed-- }, KindCounts},
-		"something is left waiting":              {func(w *world) { w.count(func(c *engine.Counts) { c.Available = 1 }) }, KindRecovery},
-		"Job says something else":                {func(w *world) { w.ev.state.Jobs[0].State = "failed" }, KindJobState},
-		"Job says another attempt":               {func(w *world) { w.ev.state.Jobs[0].Lease = 2 }, KindJobState},
-		"rows left in a ring":                    {func(w *world) { w.ev.state.Rows["ready_entries"] = 1 }, KindRings},
-		"a deadlock":                             {func(w *world) { w.find("m", 0, returned(opRescue)).Code = "40P01" }, KindError},
-		"a worker that died":                     {func(w *world) { w.tell(event{What: eventDied, Who: "a"}) }, KindDied},
-		"no claim after the fault":               {func(w *world) { w.ev.story[1].Over = w.now }, KindRecovery},
-		"a claim long after the fault":           {func(w *world) { w.ev.run.Plan.RecoverWithin = 1 }, KindRecovery},
-		"a ring that doesn't turn any more":      {func(w *world) { w.tell(event{What: eventFault, At: w.now, Over: w.now}) }, KindRings},
-		"a line that is missing":                 {func(w *world) { w.ev.journals["a"] = slices.Delete(w.ev.journals["a"], 2, 3) }, KindJournal},
-		"a line that is there twice":             {func(w *world) { w.ev.journals["a"] = slices.Insert(w.ev.journals["a"], 1, w.ev.journals["a"][1]) }, KindJournal},
-		"a call that is missing":                 {func(w *world) { w.ev.journals["a"] = slices.Delete(w.ev.journals["a"], 2, 4) }, KindJournal},
-		"a journal that ends before its process": {func(w *world) { w.ev.journals["b"] = w.ev.journals["b"][:3] }, KindJournal},
-		"no final state":                         {func(w *world) { w.ev.state = nil }, KindJournal},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := small()
-			r.change(w)
-			v := judge(w.ev)
-			if v.OK || !v.Has(r.kind) {
-				t.Errorf("no violation of the kind %s: %v\n%s", r.kind, v.short, v.Form())
-			}
-		})
+	for _, table := range []map[string]rejection{jobRejections, otherRejections} {
+		for name, r := range table {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := small()
+				r.change(w)
+				v := judge(w.ev)
+				if v.OK || !v.Has(r.kind) {
+					t.Errorf("no violation of the kind %s: %v\n%s", r.kind, v.short, v.Form())
+				}
+			})
+		}
 	}
 }
 
