@@ -66,8 +66,9 @@ func (c *claiming) run(ctx context.Context, t *txn, lanes []lane) (moved, commit
 	return !ok, len(c.attempts) > 0, err
 }
 
-// lockLanes tries the lanes' locks and then, in later statements, reads the rings, takes the transaction's id and a
-// snapshot: what a sight relies on, in this order. What the lock raced with is visible to every later statement.
+// lockLanes tries the lanes' locks and then, in later statements, reads the rings, the next transaction id and a
+// snapshot: what a sight relies on, in this order. What the lock raced with is visible to every later statement. The
+// claim takes no id of its own here: polling an empty queue must not use ids up, which would bring on vacuums.
 func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 	e := c.e
 	keys := make([]int64, len(lanes))
@@ -75,14 +76,13 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 		keys[i] = key(e.cfg.Schema, keyLane, int64(l.id))
 	}
 	var got []bool
-	var xmin uint64
+	var xmin, next uint64
 	var b pgx.Batch
 	b.Queue(e.sql.get("plan_settings", children{}))
 	b.Queue(e.sql.get("try_keys", children{}), keys).QueryRow(func(row pgx.Row) error { return row.Scan(&got) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.queue})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.queueAt) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.claim})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.claimAt) })
-	t.queueXid(&b)
-	b.Queue(e.sql.get("snapshot", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin) })
+	b.Queue(e.sql.get("transaction_ids", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin, &next) })
 	if err := send(ctx, t, &b); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 		h := e.hints.get(l.id)
 		c.lanes = append(c.lanes, l)
 		c.hints = append(c.hints, h)
-		c.sights = append(c.sights, sight{window: c.queueAt, xid: t.xid, xmin: xmin, last: map[int64]int64{}})
+		c.sights = append(c.sights, sight{window: c.queueAt, next: next, xmin: xmin, last: map[int64]int64{}})
 		c.gens = union(c.gens, h.generations(c.queueAt))
 	}
 	return nil
@@ -147,11 +147,18 @@ func (c *claiming) handOut(ctx context.Context, t *txn) (ok bool, err error) {
 			los, his = append(los, sp.lo), append(his, sp.hi)
 		}
 	}
-	rows, err := t.Query(ctx, c.e.sql.get("hand_out", c.at()), c.queueAt.current(), c.claimAt.current(), c.gens,
-		ranks, ids, los, his, c.limit, c.e.now())
-	if err != nil {
-		return false, err
-	}
+	var b pgx.Batch
+	b.Queue(c.e.sql.get("hand_out", c.at()), c.queueAt.current(), c.claimAt.current(), c.gens,
+		ranks, ids, los, his, c.limit, c.e.now()).Query(func(rows pgx.Rows) error {
+		ok, err = c.read(rows)
+		return err
+	})
+	b.Queue(c.e.sql.get("own_xid", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&t.xid) })
+	return ok, send(ctx, t, &b)
+}
+
+// read reads what hand_out picked; ok says whether the rings stood where they were.
+func (c *claiming) read(rows pgx.Rows) (ok bool, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var some bool

@@ -12,9 +12,19 @@ SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan'
 SELECT array_agg(pg_try_advisory_xact_lock(k) ORDER BY place) FROM unnest($1::bigint[]) WITH ORDINALITY AS t(k, place)
 {{end}}
 
-{{define "snapshot"}}
+{{/* The oldest id that is at work, and the id that the next transaction will get: every id that was ever taken is below
+     it. The xmax of a snapshot would be no such bound, it is one past the newest id that has ended. age() counts from
+     the next id, in 32 bits; the snapshot has the upper half. */}}
+{{define "transaction_ids"}}
 /* awa:Claim */
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+SELECT s.xmin, s.xmax + ((3 + age('3'::xid)::bigint - s.xmax) & 4294967295)
+  FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xmin, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax) s
+{{end}}
+
+{{/* What Settle asks about, once the transaction has written something. */}}
+{{define "own_xid"}}
+/* awa:Claim */
+SELECT coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)
 {{end}}
 
 {{/* Claim children before queue children; within a slot the gate child first. */}}

@@ -38,11 +38,11 @@ func newHint() hint { return hint{open: spans{{0, endless}}} }
 // the claim learns them; the bounds hold only in that order.
 type sight struct {
 	window window // of the queue ring, read under the lock
-	// xid is the claim's own, taken after the lock and the window. So the transactions that had taken positions below
-	// the evidence, or had found a generation current that the window shows sealed, have lower ids: they took them
-	// first. The xmax of a snapshot is no such bound: it is one past the newest id that has ended, and ids at or above
-	// it may be at work.
-	xid   uint64
+	// next is the id that the next transaction will get, read after the lock and the window. So the transactions that
+	// had taken positions below the evidence, or had found a generation current that the window shows sealed, have lower
+	// ids: they took them first. The xmax of a snapshot is no such bound: it is one past the newest id that has ended,
+	// and ids at or above it may be at work.
+	next  uint64
 	xmin  uint64          // of a snapshot taken after that and before the rows were looked at
 	seen  int64           // the newest evidence batch, this claim's own included
 	spent spans           // the evidence since hint.seen, all of it committed before the lock
@@ -76,7 +76,7 @@ func (h hint) advance(s sight) hint {
 	next := hint{seen: max(h.seen, s.seen), open: h.open.minus(s.spent), closed: map[int64]bool{}, sealedBy: map[int64]uint64{}}
 
 	// Holes. Those that had aged, and into which the claim looked, are no positions any more. New ones are taken from
-	// under the evidence alone: those under what this claim handed out may belong to ids above its own.
+	// under the evidence alone: those under what this claim handed out may belong to newer ids.
 	next.aging, next.agingBy = h.aging, h.agingBy
 	if h.agingBy != 0 && s.xmin >= h.agingBy {
 		next.open = next.open.minus(h.aging.below(s.upTo))
@@ -84,7 +84,7 @@ func (h hint) advance(s sight) hint {
 	}
 	if next.agingBy == 0 {
 		if holes := next.open[:len(next.open)-1]; len(holes) > 0 {
-			next.aging, next.agingBy = slices.Clone(holes), s.xid
+			next.aging, next.agingBy = slices.Clone(holes), s.next
 		}
 	}
 	next.open = next.open.minus(spansOf(s.own))
@@ -93,7 +93,7 @@ func (h hint) advance(s sight) hint {
 	for _, g := range s.window.sealed() {
 		by, known := h.sealedBy[g]
 		if !known {
-			by = s.xid
+			by = s.next
 		}
 		last, looked := s.last[g]
 		if h.closed[g] || known && looked && s.xmin >= by && (s.upTo == endless || last < s.upTo) {

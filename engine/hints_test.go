@@ -10,14 +10,14 @@ import (
 func TestHoleStaysWhileItsTransactionIsAtWork(t *testing.T) {
 	t.Parallel()
 	none := map[int64]int64{0: 2}
-	h := newHint().advance(sight{window: window{0}, xid: 106, xmin: 105, seen: 1, own: []int64{2}, last: none, upTo: endless})
-	h = h.advance(sight{window: window{0}, xid: 107, xmin: 105, seen: 1, spent: spans{{2, 3}}, last: none, upTo: endless})
-	h = h.advance(sight{window: window{0}, xid: 108, xmin: 105, last: none, upTo: endless})
+	h := newHint().advance(sight{window: window{0}, next: 106, xmin: 105, seen: 1, own: []int64{2}, last: none, upTo: endless})
+	h = h.advance(sight{window: window{0}, next: 107, xmin: 105, seen: 1, spent: spans{{2, 3}}, last: none, upTo: endless})
+	h = h.advance(sight{window: window{0}, next: 108, xmin: 105, last: none, upTo: endless})
 	if !h.open.contains(1) {
 		t.Fatalf("transaction 105 may still fill position 1, but open is %s", h.open)
 	}
-	h = h.advance(sight{window: window{0}, xid: 109, xmin: 109, last: none, upTo: endless})
-	h = h.advance(sight{window: window{0}, xid: 110, xmin: 110, last: none, upTo: endless})
+	h = h.advance(sight{window: window{0}, next: 109, xmin: 109, last: none, upTo: endless})
+	h = h.advance(sight{window: window{0}, next: 110, xmin: 110, last: none, upTo: endless})
 	if h.open.contains(1) {
 		t.Errorf("nobody can fill position 1 any more, but open is %s", h.open)
 	}
@@ -27,8 +27,8 @@ func TestHoleStaysWhileItsTransactionIsAtWork(t *testing.T) {
 // look into that generation again.
 func TestClosingAGenerationForgetsWhatWasHandedOut(t *testing.T) {
 	t.Parallel()
-	h := newHint().advance(sight{window: window{0, 1}, xid: 10, xmin: 10, last: map[int64]int64{0: 5, 1: 0}, upTo: 1})
-	h = h.advance(sight{window: window{0, 1}, xid: 11, xmin: 11, last: map[int64]int64{0: 5, 1: 0}, upTo: endless, seen: 7, own: []int64{4, 5}})
+	h := newHint().advance(sight{window: window{0, 1}, next: 10, xmin: 10, last: map[int64]int64{0: 5, 1: 0}, upTo: 1})
+	h = h.advance(sight{window: window{0, 1}, next: 11, xmin: 11, last: map[int64]int64{0: 5, 1: 0}, upTo: endless, seen: 7, own: []int64{4, 5}})
 	if !h.closed[0] {
 		t.Fatalf("generation 0 was looked at twice since it was sealed: %+v", h)
 	}

@@ -350,7 +350,7 @@ func (c *hintClaim) step() (over bool) {
 	case 4: // snapshot
 		xmin, _ := w.snapshot()
 		for range c.lanes {
-			c.sights = append(c.sights, sight{xmin: xmin, xid: c.xid, window: c.win, last: map[int64]int64{}})
+			c.sights = append(c.sights, sight{xmin: xmin, next: c.xid, window: c.win, last: map[int64]int64{}})
 		}
 		for _, lane := range c.lanes {
 			h := c.process.hints.get(lane)
