@@ -86,7 +86,7 @@ func (e *Engine) EnqueueTx(ctx context.Context, tx pgx.Tx, jobs ...JobParams) ([
 		if err != nil {
 			return nil, fail(op, "", err)
 		}
-		if open.isolation != "read committed" {
+		if open.isolation != "read committed" && open.isolation != "read uncommitted" { // the same on this server
 			ids, err := e.deferRows(ctx, t, rows)
 			return ids, fail(op, "", err)
 		}
