@@ -84,7 +84,7 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	case "Enqueue":
 		return model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: small("attempts", 3), Now: g.now}
 	case "Begin":
-		levels := []model.Isolation{model.ReadCommitted, model.ReadCommitted, model.RepeatableRead, model.Serializable}
+		levels := []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.ReadCommitted, model.Serializable}
 		return model.Begin{Tx: freeTx(s), Isolation: pick(t, "isolation", levels)}
 	case "EnqueueTx":
 		return model.EnqueueTx{Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: small("attempts", 3), Now: g.now}
@@ -113,10 +113,18 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	case "Counts":
 		return model.CountsOf{Queue: queue()}
 	case "Job":
-		return model.JobOf{Job: rapid.IntRange(1, s.Vars().NextJob-1).Draw(t, "job")}
+		return model.JobOf{Job: g.drawJob(t, s)}
 	default:
 		return model.Reopen{}
 	}
+}
+
+// drawJob draws any job, or one of the few that are deferred.
+func (g *generator) drawJob(t *rapid.T, s model.Store) int {
+	if deferred := s.DeferredRows(); len(deferred) > 0 && rapid.Bool().Draw(t, "deferred") {
+		return pick(t, "job", deferred).Job
+	}
+	return rapid.IntRange(1, s.Vars().NextJob-1).Draw(t, "job")
 }
 
 // drawAttempts draws one to four attempts, open ones by preference, with repetitions and dead ones among them.
