@@ -13,6 +13,9 @@ const Infinite = 1 << 40
 //   - seqs and receipts are ranks;
 //   - a batch number is 1: rules only ask whether there is one.
 //
+// So two states are one when a job was handed out at time 3 and another at 7, or at 1 and 2; they are two when the
+// later was handed out first. A rescue with its cutoff in between is offered to both, and means the same.
+//
 // A test applies every offered action to a state and to its normal form and compares.
 func (f *Flat) Normalize() {
 	f.rankSeqs()

@@ -3,29 +3,36 @@ package model
 // Action is one operation with its arguments: one line of the operation format. The set is closed; the name and
 // the keys of a line are the same in the engine's traces, the specs and here.
 //
-// Now is logical time. Nothing else tells an action what time it is.
+// Now is logical time. Nothing else tells an action what time it is, so a saved line means the same for ever.
 type Action interface {
 	Name() string
 	String() string
 	apply(Store) (Result, error)
 }
 
-// Enqueue adds Count jobs in a transaction of its own.
+// Enqueue adds Count jobs in a transaction of its own, at the end of one lane, visible at once (P1, P5).
+//
+// The answer is [Enqueued]. Disabled without such a lane, or with a count or attempts less than 1.
 type Enqueue struct {
 	Queue    string
-	Priority int
+	Priority int // 1 to Priorities; 1 is handed out first
 	Count    int
 	Attempts int // max_attempts of each job
 	Now      int
 }
 
-// Begin opens a caller's transaction.
+// Begin opens a caller's transaction, under a number that is free until it ends.
+//
+// The answer is [OK]. Disabled while that number is open.
 type Begin struct {
 	Tx        int
 	Isolation Isolation
 }
 
-// EnqueueTx adds jobs in a caller's transaction.
+// EnqueueTx adds jobs in a caller's transaction: their ids and their places in the lane are taken now, but nobody
+// sees them before Commit (P1). An older snapshot than READ COMMITTED defers them instead, due at Now.
+//
+// The answer is [Enqueued]. Disabled as Enqueue is, and when the transaction isn't open.
 type EnqueueTx struct {
 	Tx       int
 	Queue    string
@@ -35,55 +42,67 @@ type EnqueueTx struct {
 	Now      int
 }
 
-// Commit ends a caller's transaction: its jobs exist.
+// Commit ends a caller's transaction: its jobs exist. The answer is [OK]; disabled when it isn't open.
 type Commit struct{ Tx int }
 
-// Rollback ends a caller's transaction: its jobs never existed.
+// Rollback ends a caller's transaction: its jobs never existed. The answer is [OK]; disabled when it isn't open.
 type Rollback struct{ Tx int }
 
-// Promote moves up to Limit due deferred jobs to ready.
+// Promote moves up to Limit deferred jobs that are due at Now to the end of their lanes, by (run_at, job).
+//
+// The answer is [Promoted]. Disabled with a limit less than 1.
 type Promote struct{ Limit, Now int }
 
-// Claim hands out up to Limit jobs of a queue.
+// Claim hands out up to Limit jobs of a queue: best priority first, in a lane by seq (P4). It waits for nobody, and an
+// empty answer is an answer.
+//
+// The answer is [Claimed]. Disabled without such a queue, or with a limit less than 1.
 type Claim struct {
 	Queue      string
 	Limit, Now int
 }
 
-// Complete closes attempts whose work is done.
+// Complete closes attempts whose work is done, and writes their history in the same transaction.
+//
+// The answer is [Closed], attempt by attempt; there is nothing that disables it.
 type Complete struct {
 	Attempts []AttemptID
 	Now      int
 }
 
-// Fail closes attempts whose work failed for good.
+// Fail closes attempts whose work failed for good, and answers as [Complete] does.
 type Fail struct {
 	Attempts []AttemptID
 	Now      int
 }
 
-// RescueStale closes attempts that were claimed before Now-Older and routes their jobs on.
+// RescueStale closes attempts that were claimed before Now-Older, up to Limit of them, oldest first, and routes
+// their jobs on. It can't see whether a worker lives: what it closes may still be worked on, and is told so later.
+//
+// The answer is [RescuedCount]. Disabled with a limit less than 1.
 type RescueStale struct{ Older, Limit, Now int }
 
-// RotateQueue and RotateClaims move a ring on by one generation.
+// RotateQueue and RotateClaims move a ring on by one generation, so that the one before can be pruned one day. The
+// answer is a [Status]; nothing disables them.
 type (
 	RotateQueue  struct{ Now int }
 	RotateClaims struct{ Now int }
 )
 
 // PruneQueue truncates the oldest sealed queue generation, when it is spent and holds no failed row that is
-// younger than Retention.
+// younger than Retention (P8; 0 turns it off). The answer is a [Status]; nothing disables it.
 type PruneQueue struct{ Retention, Now int }
 
-// PruneClaims truncates the oldest sealed claim generation when it is spent.
+// PruneClaims truncates the oldest sealed claim generation when each of its claims is closed. The answer is a
+// [Status]; nothing disables it.
 type PruneClaims struct{ Now int }
 
-// CountsOf asks for a queue's counts; its text name is Counts.
+// CountsOf asks for a queue's counts; its text name is Counts. The answer is [Counts].
 type CountsOf struct{ Queue string }
 
-// JobOf asks where a job is; its text name is Job.
+// JobOf asks where a job is; its text name is Job. The answer is a [JobView], also for a job that never was.
 type JobOf struct{ Job int }
 
 // Reopen is a new process: what it remembered (claim cursors, registered queues) is lost. All of that is hints,
-// so the state doesn't change.
+// so the state doesn't change, and what the engine does next must not either.
 type Reopen struct{}

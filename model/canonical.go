@@ -11,6 +11,15 @@ import (
 // Rows that are not committed are left out: nobody else can see them. Numbers that sequences gave are replaced by
 // their rank, since a sequence may leave holes: seqs in their lane, jobs, batches, receipts. Generations and
 // times stay. That a row was handed out is said; which batch did it, the claim's own line says.
+//
+// A job that waits and one that runs look like this, shortened at the dots:
+//
+//	queue_ring generation=0 pruned=0
+//	claim_ring generation=1 pruned=0
+//	rollup queue=a completed=0 failed=0
+//	ready lane=a/1 seq=1 generation=0 job=1 lease=0 … handed_out=true
+//	ready lane=a/1 seq=2 generation=0 job=2 lease=0 … handed_out=false
+//	claim receipt=1 batch=1 generation=1 lane=a/1 seq=1 ready_generation=0 job=1 lease=1 … outcome=open
 func Canonical(s Store) string {
 	f := Snapshot(s)
 	f.entries = keep(f.entries, EntryRow.Visible)

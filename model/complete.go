@@ -13,6 +13,8 @@ func (a Fail) apply(s Store) (Result, error) {
 	return closeAll(s, a.Attempts, Failed, a.Now), nil
 }
 
+// closeAll looks at each attempt when its turn comes, so that what the call itself did before counts. A closure is
+// proven against the claim of exactly this attempt: an older attempt of the same job can't close a newer one.
 func closeAll(s Store, attempts []AttemptID, outcome Outcome, now int) Result {
 	var r Closed
 	for _, id := range attempts {

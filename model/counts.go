@@ -11,6 +11,8 @@ func (a CountsOf) apply(s Store) (Result, error) {
 	return countsOf(s, lane/Priorities), nil
 }
 
+// countsOf takes all numbers from one state. In a database that is one snapshot: two would count a job twice, or not
+// at all, when a prune commits in between (hazard 10).
 func countsOf(s Store, queue int) Counts {
 	t, r := s.Tally(queue), s.Rollup(queue)
 	return Counts{

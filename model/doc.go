@@ -15,6 +15,34 @@
 //   - canonical.go: a state as text, to be compared with a database;
 //   - enabled.go: which actions a small world offers, for exhaustive exploration.
 //
+// # The life of a job
+//
+//	Enqueue, or EnqueueTx and Commit          -> ready
+//	EnqueueTx by an old snapshot, and Commit  -> deferred, Promote -> ready
+//	ready      Claim       -> running: an open claim
+//	running    Complete    -> completed
+//	           Fail        -> failed
+//	           RescueStale -> ready again while attempts are left, else failed
+//	completed  PruneQueue  -> a number in the rollup
+//	failed     PruneQueue  -> a number in the rollup, once it is older than its retention
+//
+// A claim's record lives in a ring of its own, which RotateClaims and PruneClaims turn. Each arrow only adds rows,
+// until a whole slot goes.
+//
+// # How it judges
+//
+// A judge runs the operations of an engine here too, in the order in which they took effect, and compares: each
+// answer by its text, and the state by [Canonical]. Where an engine's outcome isn't known, both are tried, with
+// [Mutable.Mark] and [Mutable.Undo].
+//
+// What makes the rules themselves right is not that they are few. [Invariants] and [Properties] say the promises
+// in terms of rows, without asking the rules; package explore looks at every state of small worlds; and a spec in
+// TLA+ with the same graph is judged by another checker altogether.
+//
+// # Time
+//
+// Time is a number in an action. It need not go forward: a rule that compares times must be right for any.
+//
 // # Grain
 //
 // Each operation is atomic here. A caller's transaction is not one operation but several: Begin, EnqueueTx,

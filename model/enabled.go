@@ -8,17 +8,25 @@ type Bounds struct {
 	// Actions are the names that are offered; none means all.
 	Actions []string
 
-	Jobs                               int // enqueued in all, rolled back ones included
-	QueueGenerations, ClaimGenerations int // the highest generation of each ring
+	// Jobs are how many are enqueued in all, one at a time. Ids that a rollback lost count too: they are what
+	// keeps a world of producers finite.
+	Jobs int
+	// QueueGenerations and ClaimGenerations are the highest generation of each ring. To see a slot used again,
+	// it takes as many as the ring has slots.
+	QueueGenerations, ClaimGenerations int
 
-	// What is tried: each kind of job, and the limits of each operation that has one.
-	Queues                                   []string
-	Priorities, MaxAttempts                  []int
+	// Each kind of job that is enqueued: every queue with every priority with every max_attempts.
+	Queues                  []string
+	Priorities, MaxAttempts []int
+	// The limits that are tried of each operation that has one. 1 leaves something behind, a large one nothing.
 	ClaimLimits, RescueLimits, PromoteLimits []int
-	Retentions                               []int // 0 or Infinite: see Normalize
+	// Retentions of PruneQueue are 0 or Infinite: see Normalize.
+	Retentions []int
 
-	Transactions     []Isolation // the levels that callers come with
-	OpenTransactions int         // at once
+	// Transactions are the levels that callers come with, OpenTransactions how many are open at once. Their
+	// numbers are used again.
+	Transactions     []Isolation
+	OpenTransactions int
 
 	// Batches also closes all known attempts in one call, open ones and others, the newest mentioned twice.
 	Batches bool
@@ -41,7 +49,8 @@ func Enabled(s Store, b *Bounds) []Action {
 	return o.actions
 }
 
-// offer collects the actions of one state.
+// offer collects the actions of one state. What it leaves out is what the bounds end, what would be refused as
+// disabled, and names that nothing could be found under.
 type offer struct {
 	store   Store
 	bounds  *Bounds
@@ -57,6 +66,8 @@ func (o *offer) allows(name string) bool {
 	return len(o.bounds.Actions) == 0 || slices.Contains(o.bounds.Actions, name)
 }
 
+// producers: an enqueue, and the steps of callers' transactions. Every open one may go on, commit or roll back at any
+// time, or stay open for as long as the others do something.
 func (o *offer) producers() {
 	if o.allows("Enqueue") {
 		o.eachJob(func(queue string, priority, attempts int) {
@@ -108,6 +119,8 @@ func (o *offer) freeTx() int {
 	return id
 }
 
+// workers claim, and close every attempt that a claim row still tells of, whether it is open or not: a worker whose
+// attempt was superseded doesn't know it (P3). Whoever dies simply never comes back.
 func (o *offer) workers() {
 	if o.allows("Claim") {
 		for _, queue := range o.bounds.Queues {
@@ -135,6 +148,7 @@ func (o *offer) closes(attempts ...AttemptID) {
 	}
 }
 
+// maintenance may run at any time and in any order; nothing is assumed of who leads it.
 func (o *offer) maintenance() {
 	if o.allows("Promote") {
 		for _, limit := range o.bounds.PromoteLimits {
@@ -160,6 +174,8 @@ func (o *offer) maintenance() {
 	}
 }
 
+// rescues: a cutoff matters by which open claims are older than it, so one behind each of their times is every cutoff
+// that there is, but for those that find nothing.
 func (o *offer) rescues() {
 	var times ranking
 	for c := range o.store.OpenClaims() {
@@ -173,6 +189,7 @@ func (o *offer) rescues() {
 	}
 }
 
+// readers ask, and a process starts anew; none of it may change anything.
 func (o *offer) readers() {
 	for _, queue := range o.bounds.Queues {
 		if o.allows("Counts") {

@@ -7,9 +7,14 @@ import (
 )
 
 // The compact encoding of a flat state: every number a varint, every table its length and its rows. Equal states
-// have equal encodings and the other way round; the configuration is not part of it.
+// have equal encodings and the other way round; the configuration is not part of it. Numbers are small in small
+// worlds, so most take a byte: a state of two jobs has about a hundred.
+//
+// The encoding is for memory, not for files: it changes whenever a row gets another column.
 //
 // Each row type lists its numbers once; the encoder and the decoder walk the same list.
+
+// The lists, in the order of the fields.
 
 func (v *Vars) numbers(visit func(*int)) {
 	visit(&v.Queue.Generation)
@@ -75,6 +80,7 @@ func (d *DeferredRow) numbers(visit func(*int)) {
 	visit(&d.Tx)
 }
 
+// isolations numbers the levels; the order is part of the encoding.
 var isolations = []Isolation{ReadCommitted, RepeatableRead, Serializable}
 
 func (t *TxRow) numbers(visit func(*int)) {
@@ -90,6 +96,8 @@ func (o *Outcome) number(visit func(*int)) {
 	*o = Outcome(n)
 }
 
+// numbers walks the whole state. How many lanes and queues there are, the configuration says, and so the encoding
+// doesn't.
 func (f *Flat) numbers(visit func(*int)) {
 	f.vars.numbers(visit)
 	for lane := range f.lastSeq {

@@ -1,7 +1,9 @@
 package model
 
-// The rules of jobs coming in: Enqueue, the caller's transaction, Promote.
+// The rules of jobs coming in: Enqueue, the caller's transaction, Promote. None of them looks at what other
+// transactions have open: no producer waits for another (P5).
 
+// Enqueue is a transaction that begins, writes and commits in one step.
 func (a Enqueue) apply(s Store) (Result, error) {
 	if why := refuseEnqueue(s, a.Queue, a.Priority, a.Count, a.Attempts); why != "" {
 		return nil, disabled(a, "%s", why)
@@ -14,6 +16,8 @@ func (a Enqueue) apply(s Store) (Result, error) {
 	return Enqueued{jobs}, nil
 }
 
+// EnqueueTx takes what a sequence gives (job ids, places in the lane) at once, and for good. Where the rows go is
+// decided by what the transaction can see.
 func (a EnqueueTx) apply(s Store) (Result, error) {
 	tx, ok := s.Tx(a.Tx)
 	if !ok {
@@ -36,6 +40,7 @@ func (a EnqueueTx) apply(s Store) (Result, error) {
 	return Enqueued{jobs}, nil
 }
 
+// Begin writes nothing; it only says whose rows are not committed.
 func (a Begin) apply(s Store) (Result, error) {
 	if a.Tx < 1 {
 		return nil, disabled(a, "transactions are numbered from 1")
@@ -81,6 +86,8 @@ func (a Rollback) apply(s Store) (Result, error) {
 	return OK{}, nil
 }
 
+// Promote makes new ready rows of deferred ones: the job keeps its id and its numbers of attempts, and gets its place
+// in the lane now, behind whoever came since.
 func (a Promote) apply(s Store) (Result, error) {
 	if a.Limit < 1 {
 		return nil, disabled(a, "the limit is less than 1")
@@ -114,6 +121,7 @@ func appendReady(s Store, e EntryRow) {
 	s.PutEntry(e)
 }
 
+// takeJobs takes the next ids. A transaction that rolls back doesn't give them back.
 func takeJobs(s Store, count int) []int {
 	v := s.Vars()
 	jobs := make([]int, count)

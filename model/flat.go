@@ -12,10 +12,13 @@ import (
 //
 // Its Put methods are also how a reader of a real database builds a state out of rows.
 type Flat struct {
-	config    *Config
-	vars      Vars
-	lastSeq   []int
-	rollups   []Rollup
+	config  *Config // shared by all states of a world, and never written
+	vars    Vars
+	lastSeq []int    // by lane
+	rollups []Rollup // by queue
+
+	// The tables. Each is sorted by its key at all times: put and drop rely on it, and two stores with equal rows
+	// have equal tables, whatever the order in which the rows came.
 	entries   []EntryRow
 	claims    []ClaimRow
 	terminals []TerminalRow
@@ -35,7 +38,7 @@ func NewFlat(config *Config) *Flat {
 	}
 }
 
-// Snapshot copies any store's state.
+// Snapshot copies any store's state, with what is not committed. Nothing is shared but the configuration.
 func Snapshot(s Store) *Flat {
 	f := NewFlat(s.Config())
 	f.vars = s.Vars()
@@ -75,7 +78,7 @@ func (f *Flat) SetLastSeq(lane, seq int)      { f.lastSeq[lane] = seq }
 func (f *Flat) Rollup(queue int) Rollup       { return f.rollups[queue] }
 func (f *Flat) SetRollup(queue int, r Rollup) { f.rollups[queue] = r }
 
-// Writes.
+// Writes. Every key of a table is compared by the table's own order, below.
 
 func (f *Flat) PutEntry(e EntryRow)       { f.entries = put(f.entries, e, byPosition) }
 func (f *Flat) DropEntry(e EntryRow)      { f.entries = drop(f.entries, e, byPosition) }
@@ -92,16 +95,18 @@ func (f *Flat) AddTerminal(t TerminalRow) {
 	f.terminals = slices.Insert(f.terminals, i, t)
 }
 
+// DropQueueGeneration asks nothing: that the generation is spent, the rule has proven.
 func (f *Flat) DropQueueGeneration(gen int) {
 	f.entries = slices.DeleteFunc(f.entries, func(e EntryRow) bool { return e.Gen == gen })
 	f.terminals = slices.DeleteFunc(f.terminals, func(t TerminalRow) bool { return t.Gen == gen })
 }
 
+// DropClaimGeneration takes open claims too, if it is told to: for the invariants to find.
 func (f *Flat) DropClaimGeneration(gen int) {
 	f.claims = slices.DeleteFunc(f.claims, func(c ClaimRow) bool { return c.Gen == gen })
 }
 
-// One row by its name.
+// One row by its name. Where a wrong rule made two, the last one answers.
 
 func (f *Flat) Tx(id int) (TxRow, bool) {
 	return last(f.txs, func(t TxRow) bool { return t.ID == id })
@@ -128,7 +133,8 @@ func (f *Flat) Deferred(job int) (DeferredRow, bool) {
 	return last(f.deferred, func(d DeferredRow) bool { return d.Job == job })
 }
 
-// Rows in the order that a rule takes them.
+// Rows in the order that a rule takes them. Entries are in the order of their lanes already; claims and deferred
+// jobs are sorted when they are asked for, which is cheap for the few that a small world has.
 
 func (f *Flat) Waiting(lane int) iter.Seq[EntryRow] {
 	return where(f.entries, func(e EntryRow) bool { return e.Lane == lane && e.Waiting() })
@@ -156,7 +162,8 @@ func (f *Flat) TerminalsIn(gen int) iter.Seq[TerminalRow] {
 	return where(f.terminals, func(t TerminalRow) bool { return t.Gen == gen })
 }
 
-// Numbers of rows.
+// Numbers of rows, counted from the rows each time: nothing is kept that could be wrong. The mutable store keeps
+// them, and is compared with these.
 
 func (f *Flat) QueueSlot(gen int) QueueSlot {
 	var slot QueueSlot
@@ -222,18 +229,22 @@ func byPosition(a, b EntryRow) int {
 	return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq))
 }
 
+// byReceipt is the order of handing out as well: receipts come from one sequence.
 func byReceipt(a, b ClaimRow) int { return cmp.Compare(a.Receipt, b.Receipt) }
 
+// byAge is the order in which a rescue takes claims: slot by slot, so that the oldest slot is free first.
 func byAge(a, b ClaimRow) int {
 	return cmp.Or(cmp.Compare(a.Gen, b.Gen), cmp.Compare(a.ClaimedAt, b.ClaimedAt), cmp.Compare(a.Receipt, b.Receipt))
 }
 
+// byEnd also orders two ends of one position, which only a wrong rule makes.
 func byEnd(a, b TerminalRow) int {
 	return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Lease, b.Lease))
 }
 
 func byJob(a, b DeferredRow) int { return cmp.Compare(a.Job, b.Job) }
 
+// byDue is the order in which deferred jobs are promoted.
 func byDue(a, b DeferredRow) int {
 	return cmp.Or(cmp.Compare(a.RunAt, b.RunAt), cmp.Compare(a.Job, b.Job))
 }

@@ -11,10 +11,15 @@ import (
 // The operation format: one action a line, `Name key=value key=value`, values without spaces, lists comma
 // separated. It is what a saved failure is made of, so it outlives any seed number.
 //
+//	Enqueue queue=a priority=2 count=3 attempts=2 now=5
+//	Claim queue=a limit=2 now=7
+//	Complete attempts=1/1,2/1 now=8
+//
 // Each operation lists its keys once, below; the printer and the parser both walk that list, so that they can't
 // drift apart.
 
-// keys walks the keys of one operation in their printed order.
+// keys walks the keys of one operation in their printed order. A printer reads the values that it is shown, a parser
+// writes them; so an operation that lists a key can be printed, parsed, and refused without it.
 type keys interface {
 	number(key string, value *int)
 	word(key string, value *string)
@@ -123,7 +128,8 @@ func (a CountsOf) String() string     { return line(a.Name(), a.keys) }
 func (a JobOf) String() string        { return line(a.Name(), a.keys) }
 func (a Reopen) String() string       { return line(a.Name(), a.keys) }
 
-// parsers has one entry for each operation.
+// parsers has one entry for each operation: an operation without one can't be read back, and the round trip, which
+// draws its names from here, would never try it. So a test counts the entries against the types.
 var parsers = map[string]func(*lineReader) Action{
 	"Enqueue":      parser((*Enqueue).keys),
 	"Begin":        parser((*Begin).keys),

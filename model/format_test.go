@@ -1,6 +1,10 @@
 package model_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -110,5 +114,29 @@ func TestParseScriptSkipsWhatIsForPeople(t *testing.T) {
 	}
 	if _, err := model.ParseScript("Reopen\nCommit\n"); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Fatalf("the error doesn't name the line: %v", err)
+	}
+}
+
+// Every type with a rule has a name that Parse knows; the round trip draws from these names.
+func TestEveryOperationIsParsed(t *testing.T) {
+	t.Parallel()
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := 0
+	for _, name := range sources {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "apply" {
+				rules++
+			}
+		}
+	}
+	if names := model.ActionNames(); rules != len(names) {
+		t.Errorf("%d operations have a rule, %d have a name: %v", rules, len(names), names)
 	}
 }

@@ -8,38 +8,57 @@ import (
 
 // Invariant must hold of every state that operations can reach. It speaks of rows and never asks the rules, so
 // that a wrong rule can't excuse itself.
+//
+// Invariants are given one by one, not as one conjunction: the name that fails is the diagnosis.
 type Invariant struct {
 	Name    string
 	Promise string // which promise to a user it guards
-	Check   func(Store) error
+	// Check is nil where the invariant holds; else it says of which row it doesn't.
+	Check func(Store) error
 	// Antecedent says whether the state is one in which the invariant could fail: one that never was has shown
 	// nothing.
 	Antecedent func(Store) bool
 }
 
-// Invariants are all of them.
+// Invariants are all of them: of jobs and their attempts, of what is not committed, of counts, of rings. A test has a
+// wrong rule for each, which that invariant finds.
 func Invariants() []Invariant {
 	return []Invariant{
+		// Tested when a row was handed out.
 		{"NoJobIsLost", "P2", noJobIsLost, hasEntry(func(_ Store, e EntryRow) bool { return e.Batch != 0 })},
+		// Tested when a job went back to ready.
 		{"NoJobIsTwice", "P2", noJobIsTwice, hasEntry(func(_ Store, e EntryRow) bool { return e.Visible() && e.Lease > 0 })},
+		// Tested when a claim was closed.
 		{"ClosureHasItsOutcome", "P2", closureHasItsOutcome, hasClaim(closedInUnpruned)},
+		// Tested when a job ended.
 		{"TerminalHasItsReadyRow", "P2", terminalHasItsReadyRow, hasTerminal},
+		// Tested when a job was claimed again.
 		{"OneOpenClaim", "P3", oneOpenClaim, hasClaim(func(_ Store, c ClaimRow) bool { return c.Lease > 1 })},
+		// Tested when a job was claimed again, and runs.
 		{"OpenClaimIsNewest", "P3", openClaimIsNewest, hasClaim(func(_ Store, c ClaimRow) bool {
 			return c.Outcome == Open && c.Lease > 1
 		})},
+		// Tested when a claim is there with its ready row.
 		{"ClaimHasItsEvidence", "P3", claimHasItsEvidence, hasClaim(readyRowIsUnpruned)},
+		// Tested when a job is at its last attempt.
 		{"AttemptsWithinMax", "P3", attemptsWithinMax, hasClaim(func(_ Store, c ClaimRow) bool {
 			return c.Attempt == c.MaxAttempts
 		})},
+		// Tested when a ready row is not committed.
 		{"UncommittedIsUnseen", "P1", uncommittedIsUnseen, hasEntry(func(_ Store, e EntryRow) bool { return !e.Visible() })},
+		// Tested when an old snapshot has written.
 		{"OldSnapshotStaysOutOfTheRing", "P1", oldSnapshotStaysOutOfTheRing, hasOldSnapshotRow},
+		// Tested when there is a job to count.
 		{"CountsAreExact", "P9", countsAreExact, func(s Store) bool { return len(places(s)) > 0 }},
+		// Tested when a ring is full, so that its next rotation would overrun it.
 		{"RingIsNotOverrun", "P2", ringIsNotOverrun, aRingIsFull},
+		// Tested when something was pruned, and something is there.
 		{"RowsAreInUnprunedGenerations", "P2", rowsAreInUnprunedGenerations, rowsAndPruned},
+		// Tested when an open claim has one of its two places in a sealed slot.
 		{"OpenClaimKeepsItsSlots", "P2", openClaimKeepsItsSlots, hasClaim(func(s Store, c ClaimRow) bool {
 			return c.Outcome == Open && (s.Vars().Queue.Sealed(c.ReadyGen) || s.Vars().Claims.Sealed(c.Gen))
 		})},
+		// Tested when a row that is not committed is in a sealed slot.
 		{"OpenProducerKeepsItsSlot", "P5", openProducerKeepsItsSlot, hasEntry(func(s Store, e EntryRow) bool {
 			return !e.Visible() && s.Vars().Queue.Sealed(e.Gen)
 		})},
@@ -53,7 +72,8 @@ type place struct {
 	is   JobState
 }
 
-// places lists the place of each committed job, job by job.
+// places lists the places of each committed job, job by job: by where it is, not by what any count says. Two items of
+// one job, or none, are what some invariants look for.
 func places(s Store) []place {
 	var all []place
 	for _, e := range s.Entries() {
@@ -83,7 +103,8 @@ func places(s Store) []place {
 }
 
 // P2: a job that has a ready row waits, or is deferred, or runs, or has ended. A claim that was pruned while it
-// was open is how one gets lost.
+// was open is how one gets lost: the ready row says that it was handed out, and nothing says to whom. Of a job
+// whose ready rows were all pruned nothing is left to ask; conservation, a property of steps, has watched it go.
 func noJobIsLost(s Store) error {
 	all := places(s)
 	for _, e := range s.Entries() {
@@ -95,7 +116,8 @@ func noJobIsLost(s Store) error {
 	return nil
 }
 
-// P2: a job is in one place at a time. One that ended while it waits will run again after its end.
+// P2: a job is in one place at a time. One that ended while it waits will run again after its end; one that waits
+// while it runs will have two owners (P3).
 func noJobIsTwice(s Store) error {
 	all := places(s)
 	for i := 1; i < len(all); i++ {
@@ -106,8 +128,9 @@ func noJobIsTwice(s Store) error {
 	return nil
 }
 
-// P2: closing a claim and writing where the job goes is one transaction. Once the ready row's generation is
-// pruned, the outcome may be too, and nothing is left to compare.
+// P2: closing a claim and writing where the job goes is one transaction. A closure alone is worse than none, since a
+// claim that is closed nobody will rescue. Once the ready row's generation is pruned, the outcome may be too, and
+// nothing is left to compare.
 func closureHasItsOutcome(s Store) error {
 	for _, c := range s.Claims() {
 		if !closedInUnpruned(s, c) {
@@ -127,7 +150,8 @@ func closedInUnpruned(s Store, c ClaimRow) bool { return c.Outcome != Open && re
 
 func readyRowIsUnpruned(s Store, c ClaimRow) bool { return c.ReadyGen >= s.Vars().Queue.Pruned }
 
-// P2: a terminal row has no body of its own, its ready row has it; so both are in one generation and go together.
+// P2: a terminal row has no body of its own, its ready row has it; so both are in one generation and go together. A
+// terminal row that were written into the current generation would outlive what it is hydrated from.
 func terminalHasItsReadyRow(s Store) error {
 	for _, t := range s.Terminals() {
 		e, ok := entryAt(s, t.Lane, t.Seq)
@@ -138,7 +162,7 @@ func terminalHasItsReadyRow(s Store) error {
 	return nil
 }
 
-// P3: at most one attempt of a job is open.
+// P3: at most one attempt of a job is open: this is the promise itself, the next ones say how it is kept.
 func oneOpenClaim(s Store) error {
 	var open ranking
 	for c := range s.OpenClaims() {
@@ -161,7 +185,7 @@ func openClaimIsNewest(s Store) error {
 }
 
 // P3: a claim's ready row says that it was handed out, for as long as the row is there. Without it the same
-// position would be handed out again.
+// position would be handed out again, whatever a cursor remembers (hazard 1).
 func claimHasItsEvidence(s Store) error {
 	for _, c := range s.Claims() {
 		if !readyRowIsUnpruned(s, c) {
@@ -190,7 +214,8 @@ func attemptsWithinMax(s Store) error {
 	return nil
 }
 
-// P9: the sums over tables count each job once, where it is.
+// P9: the sums over tables count each job once, where it is. The tables know nothing of jobs: they hold rows,
+// evidence, claims and closures, and that their differences are the jobs is what is claimed here.
 func countsAreExact(s Store) error {
 	all := places(s)
 	for queue, name := range s.Config().Queues {
@@ -213,6 +238,7 @@ func countsAreExact(s Store) error {
 	return nil
 }
 
+// entryAt is the ready row at a place in a lane; the table is in that order.
 func entryAt(s Store, lane, seq int) (EntryRow, bool) {
 	rows := s.Entries()
 	at, ok := slices.BinarySearchFunc(rows, EntryRow{Lane: lane, Seq: seq}, byPosition)
@@ -222,7 +248,7 @@ func entryAt(s Store, lane, seq int) (EntryRow, bool) {
 	return rows[at], true
 }
 
-// The left-hand sides.
+// The left-hand sides: an invariant that never met one of these has shown nothing.
 
 func hasEntry(is func(Store, EntryRow) bool) func(Store) bool {
 	return func(s Store) bool {

@@ -7,7 +7,8 @@ import (
 
 // The invariants of the rings, and of what open transactions hold in them.
 
-// P2, hazard 3: a ring never writes into a slot whose last generation was not pruned.
+// P2, hazard 3: a ring never writes into a slot whose last generation was not pruned. The two would share a table,
+// and the next truncation would take both.
 func ringIsNotOverrun(s Store) error {
 	v := s.Vars()
 	check := func(name string, r Ring, slots int) error {
@@ -29,7 +30,8 @@ func aRingIsFull(s Store) bool {
 	return v.Queue.Generation+1-c.QueueSlots >= v.Queue.Pruned || v.Claims.Generation+1-c.ClaimSlots >= v.Claims.Pruned
 }
 
-// P2: what was truncated is gone as a whole, and nothing was written there since or ahead of the ring.
+// P2: what was truncated is gone as a whole, and nothing was written there since (a late writer, hazard 3), nor ahead
+// of the ring.
 func rowsAreInUnprunedGenerations(s Store) error {
 	v := s.Vars()
 	outside := func(r Ring, gen int) bool { return gen < r.Pruned || gen > r.Generation }
@@ -51,6 +53,7 @@ func rowsAreInUnprunedGenerations(s Store) error {
 	return nil
 }
 
+// rowsAndPruned: something was pruned and something is there, in the same ring.
 func rowsAndPruned(s Store) bool {
 	v := s.Vars()
 	return v.Queue.Pruned > 0 && len(s.Entries()) > 0 || v.Claims.Pruned > 0 && len(s.Claims()) > 0
@@ -68,7 +71,8 @@ func openClaimKeepsItsSlots(s Store) error {
 	return nil
 }
 
-// P5: the generation that an open producer wrote to waits for it, however long that takes.
+// P5: the generation that an open producer wrote to waits for it, however long that takes. Its rows are not seen, so
+// no proof that looks at rows protects them: the lock that the producer holds on the table does.
 func openProducerKeepsItsSlot(s Store) error {
 	for _, e := range s.Entries() {
 		if !e.Visible() && e.Gen < s.Vars().Queue.Pruned {
@@ -109,6 +113,7 @@ func oldSnapshotStaysOutOfTheRing(s Store) error {
 	return nil
 }
 
+// hasOldSnapshotRow: someone who must not write into the ring has written.
 func hasOldSnapshotRow(s Store) bool {
 	return slices.ContainsFunc(s.DeferredRows(), func(d DeferredRow) bool { return d.Tx != 0 })
 }

@@ -1,6 +1,6 @@
 package model
 
-// JobOf tells where a job is. Its newest ready row says what was handed out last; the attempt of that row is
+// JobOf tells where a job is, from its own rows and not from any count. Its newest ready row says what was handed out last; the attempt of that row is
 // running, or over with a terminal row. A job whose every row was pruned isn't found, and nor is one that its
 // producer hasn't committed.
 func (a JobOf) apply(s Store) (Result, error) {

@@ -1,9 +1,10 @@
 package model
 
-// journal remembers how to undo each write since the first mark.
+// journal remembers how to undo each write since the first mark. Before it, nothing is remembered: a run that never
+// goes back pays nothing for it.
 type journal struct {
 	recording bool
-	undos     []func()
+	undos     []func() // in the order of the writes; each is right when all after it were undone
 }
 
 // Mark is a moment of a [Mutable] that [Mutable.Undo] can go back to.

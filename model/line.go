@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// lineWriter prints an operation's values.
+// lineWriter prints an operation's values, as they are: a line can say what no state allows, and Apply refuses it.
 type lineWriter struct{ strings.Builder }
 
+// line prints the name, then each key as the operation lists it.
 func line(name string, walk func(keys)) string {
 	var w lineWriter
 	w.WriteString(name)
@@ -30,7 +31,8 @@ func (w *lineWriter) attempts(key string, value *[]AttemptID) {
 	fmt.Fprintf(w, " %s=%s", key, strings.Join(texts, ","))
 }
 
-// lineReader reads an operation's values; each key that was read is taken out, so that what is left is unknown.
+// lineReader reads an operation's values; each key that was read is taken out, so that what is left is unknown. It goes
+// on after an error, and keeps the first: that is the one to be told.
 type lineReader struct {
 	values map[string]string
 	err    error // the first thing that was wrong
@@ -42,6 +44,7 @@ func (r *lineReader) fail(format string, args ...any) {
 	}
 }
 
+// take gives a key's value once: what nobody takes is unknown to the operation.
 func (r *lineReader) take(key string) (string, bool) {
 	value, ok := r.values[key]
 	delete(r.values, key)
@@ -51,6 +54,7 @@ func (r *lineReader) take(key string) (string, bool) {
 	return value, ok
 }
 
+// word is a value that only must not be empty: a queue that doesn't exist is the operation's to refuse.
 func (r *lineReader) word(key string, value *string) {
 	text, ok := r.take(key)
 	if ok && text == "" {

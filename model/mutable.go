@@ -18,21 +18,33 @@ type Mutable struct {
 	lastSeq []int
 	rollups []Rollup
 
+	// The tables. Deferred jobs and transactions belong to no generation, and have their keys.
 	queueGens map[int]*queueGen
 	claimGens map[int]*claimGen
 	deferred  map[int]DeferredRow // by job
 	txs       map[int]TxRow
 
-	tallies      []Tally         // per queue
-	waiting      []ordered[home] // per lane
+	// Numbers of rows by queue; invariant: what Flat counts.
+	tallies []Tally
+
+	// Ready rows: of a lane, those that wait; of a job, all (one for each time that it became available, so there
+	// are few); of an open transaction, all that it wrote.
+	waiting      []ordered[home]
 	entriesOfJob map[int][]home
 	entriesOfTx  map[int]map[home]bool
-	claimHome    map[AttemptID]claimHome
-	open         ordered[ClaimRow]
-	openByReady  map[int]int // open claims by the generation of their ready row
-	terminalOf   map[int]TerminalRow
-	due          ordered[DeferredRow] // the committed ones
-	deferredOfTx map[int]map[int]bool // jobs
+
+	// Claims: where an attempt's claim is; those that are open, in the order in which a rescue takes them; and how
+	// many are open of the ready rows of a generation, wherever in the other ring those claims are.
+	claimHome   map[AttemptID]claimHome
+	open        ordered[ClaimRow]
+	openByReady map[int]int
+
+	// The last terminal row of a job; right rules write one.
+	terminalOf map[int]TerminalRow
+
+	// Deferred jobs: those that are committed, in the order of promotion; of an open transaction, its jobs.
+	due          ordered[DeferredRow]
+	deferredOfTx map[int]map[int]bool
 
 	journal journal
 }
@@ -42,15 +54,16 @@ type home struct{ gen, lane, seq int }
 
 type claimHome struct{ gen, receipt int }
 
+// queueGen is one generation's tables: what one truncation takes away.
 type queueGen struct {
 	entries   map[home]EntryRow
-	terminals []TerminalRow
-	slot      QueueSlot // without OpenClaims
+	terminals []TerminalRow // in the order of their writing
+	slot      QueueSlot     // without OpenClaims, which the claims' side knows
 }
 
 type claimGen struct {
 	claims map[int]ClaimRow // by receipt
-	open   int
+	open   int              // how many of them are open
 }
 
 var _ Store = (*Mutable)(nil)
@@ -83,7 +96,7 @@ func NewMutable(config *Config) *Mutable {
 	return m
 }
 
-// The single numbers.
+// The single numbers. Each write of one logs the value that it had.
 
 func (m *Mutable) Config() *Config         { return m.config }
 func (m *Mutable) Vars() Vars              { return m.vars }
@@ -108,7 +121,7 @@ func (m *Mutable) SetRollup(queue int, r Rollup) {
 	m.rollups[queue] = r
 }
 
-// One row by its name.
+// One row by its name, from the index of that name.
 
 func (m *Mutable) Tx(id int) (TxRow, bool) {
 	t, ok := m.txs[id]
@@ -124,6 +137,7 @@ func (m *Mutable) NewestEntry(job int) (newest EntryRow, ok bool) {
 	return newest, ok
 }
 
+// entry is a row by its home, which an index gave: so it is there.
 func (m *Mutable) entry(h home) EntryRow { return m.queueGens[h.gen].entries[h] }
 
 func (m *Mutable) Claim(id AttemptID) (ClaimRow, bool) {
@@ -144,7 +158,8 @@ func (m *Mutable) Deferred(job int) (DeferredRow, bool) {
 	return d, ok
 }
 
-// Rows in the order that a rule takes them.
+// Rows in the order that a rule takes them, from the ordered indexes: a claim of one job costs the same with one
+// waiting and with a million.
 
 func (m *Mutable) Waiting(lane int) iter.Seq[EntryRow] {
 	return func(yield func(EntryRow) bool) {
@@ -190,7 +205,7 @@ func (m *Mutable) TerminalsIn(gen int) iter.Seq[TerminalRow] {
 	return slices.Values(m.queueGen(gen).terminals)
 }
 
-// Numbers of rows.
+// Numbers of rows, kept with each write. A prune that is refused costs nothing.
 
 func (m *Mutable) Tally(queue int) Tally { return m.tallies[queue] }
 
@@ -205,7 +220,7 @@ func (m *Mutable) ClaimSlot(gen int) ClaimSlot {
 	return ClaimSlot{Claims: len(g.claims), Open: g.open}
 }
 
-// Whole tables.
+// Whole tables, collected and sorted each time: for comparisons and snapshots, never for a rule.
 
 func (m *Mutable) Entries() []EntryRow {
 	var rows []EntryRow
@@ -240,7 +255,8 @@ func (m *Mutable) DeferredRows() []DeferredRow {
 
 func (m *Mutable) Txs() []TxRow { return slices.SortedFunc(maps.Values(m.txs), byID) }
 
-// queueGen and claimGen give a generation's bucket, made when it is first asked for.
+// queueGen and claimGen give a generation's bucket, made when it is first asked for. One that was dropped and is asked
+// for again is an empty one: its rows are gone.
 
 func (m *Mutable) queueGen(gen int) *queueGen {
 	g, ok := m.queueGens[gen]

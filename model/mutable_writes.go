@@ -6,7 +6,11 @@ import (
 )
 
 // The mutable store's writes. Each logs the write that undoes it, then changes the row and its indexes.
+//
+// Invariant: between two writes every index says of a row what the row's own index function would put there. So a
+// row is always taken out of its indexes as it was, by the row that stood in the table, and put in as it is now.
 
+// PutEntry: a row that is replaced keeps its home, and so its place among the job's rows.
 func (m *Mutable) PutEntry(e EntryRow) {
 	h, g := homeOf(e), m.queueGen(e.Gen)
 	if old, replaced := g.entries[h]; replaced {
@@ -20,6 +24,7 @@ func (m *Mutable) PutEntry(e EntryRow) {
 	m.indexEntry(e, +1)
 }
 
+// DropEntry is for a rollback, and for what the undo of a PutEntry or the drop of a generation needs.
 func (m *Mutable) DropEntry(e EntryRow) {
 	h, g := homeOf(e), m.queueGen(e.Gen)
 	old, ok := g.entries[h]
@@ -33,7 +38,7 @@ func (m *Mutable) DropEntry(e EntryRow) {
 	setOrDelete(m.entriesOfJob, e.Job, homes, len(homes))
 }
 
-// indexEntry counts a row in (+1) or out (-1), by what it is now.
+// indexEntry counts a row in (+1) or out (-1), by what it is: unseen, waiting, or handed out.
 func (m *Mutable) indexEntry(e EntryRow, by int) {
 	slot, tally := &m.queueGen(e.Gen).slot, &m.tallies[e.Lane/Priorities]
 	switch {
@@ -52,6 +57,7 @@ func (m *Mutable) indexEntry(e EntryRow, by int) {
 	}
 }
 
+// PutClaim adds a claim, or the closure of one that is there.
 func (m *Mutable) PutClaim(c ClaimRow) {
 	g := m.claimGen(c.Gen)
 	if old, replaced := g.claims[c.Receipt]; replaced {
@@ -64,6 +70,7 @@ func (m *Mutable) PutClaim(c ClaimRow) {
 	m.indexClaim(c, +1)
 }
 
+// dropClaim is no write of the Store's: no rule takes a single claim away. Undoing and truncating do.
 func (m *Mutable) dropClaim(c ClaimRow) {
 	g := m.claimGen(c.Gen)
 	old := g.claims[c.Receipt]
@@ -72,6 +79,7 @@ func (m *Mutable) dropClaim(c ClaimRow) {
 	m.indexClaim(old, -1)
 }
 
+// indexClaim counts a claim in or out, by whether it is open.
 func (m *Mutable) indexClaim(c ClaimRow, by int) {
 	tally := &m.tallies[c.Lane/Priorities]
 	tally.Claims += by
@@ -90,7 +98,8 @@ func (m *Mutable) indexClaim(c ClaimRow, by int) {
 	}
 }
 
-// AddTerminal never replaces: see [Store].
+// AddTerminal never replaces: see [Store]. Its undo takes the last row of the bucket, since by then every later
+// write is undone; the bucket itself may be another, when it was dropped and brought back in between.
 func (m *Mutable) AddTerminal(t TerminalRow) {
 	g := m.queueGen(t.Gen)
 	before, had := m.terminalOf[t.Job]
@@ -117,6 +126,7 @@ func (m *Mutable) countTerminal(t TerminalRow, by int) {
 	}
 }
 
+// PutDeferred adds a deferred job, or the same one once it is committed.
 func (m *Mutable) PutDeferred(d DeferredRow) {
 	if old, replaced := m.deferred[d.Job]; replaced {
 		m.journal.log(func() { m.PutDeferred(old) })
@@ -138,6 +148,7 @@ func (m *Mutable) DropDeferred(d DeferredRow) {
 	m.indexDeferred(old, -1)
 }
 
+// indexDeferred counts a deferred job in or out: unseen ones by their transaction, others by when they are due.
 func (m *Mutable) indexDeferred(d DeferredRow, by int) {
 	if d.Tx != 0 {
 		setMember(m.deferredOfTx, d.Tx, d.Job, by > 0)
@@ -163,7 +174,8 @@ func (m *Mutable) DropTx(id int) {
 	}
 }
 
-// DropQueueGeneration takes the bucket out row by row, since each row has its indexes.
+// DropQueueGeneration takes the bucket out row by row, since each row has its indexes. It is undone as a whole, by
+// putting back the rows of the bucket, which nobody else holds any more.
 func (m *Mutable) DropQueueGeneration(gen int) {
 	g, ok := m.queueGens[gen]
 	if !ok {
@@ -192,6 +204,7 @@ func (m *Mutable) DropQueueGeneration(gen int) {
 	delete(m.queueGens, gen)
 }
 
+// DropClaimGeneration does the same for claims.
 func (m *Mutable) DropClaimGeneration(gen int) {
 	g, ok := m.claimGens[gen]
 	if !ok {

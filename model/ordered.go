@@ -30,6 +30,7 @@ func (o *ordered[T]) set(item T, in bool) {
 	}
 }
 
+// insert replaces an item that compares equal.
 func (o *ordered[T]) insert(item T) {
 	at, found := o.find(item)
 	if found {
@@ -40,6 +41,8 @@ func (o *ordered[T]) insert(item T) {
 		o.items = slices.Insert(o.items, at, item)
 		return
 	}
+	// Items come to the front when an undo brings back what was taken there, many in a row; room for half as many
+	// as there are makes that cheap as well.
 	if o.front == 0 {
 		o.leaveRoom(o.len()/2 + 32)
 		at += o.front
@@ -49,6 +52,7 @@ func (o *ordered[T]) insert(item T) {
 	o.items[at-1] = item
 }
 
+// remove shifts the side with fewer items over the gap; the front one leaves room behind.
 func (o *ordered[T]) remove(item T) {
 	at, found := o.find(item)
 	if !found {
@@ -66,6 +70,7 @@ func (o *ordered[T]) remove(item T) {
 	}
 }
 
+// leaveRoom moves all items, to have exactly this much room before them.
 func (o *ordered[T]) leaveRoom(room int) {
 	items := make([]T, room, room+o.len())
 	o.items, o.front = append(items, o.items[o.front:]...), room

@@ -10,38 +10,56 @@ type Step struct {
 	Pre    Store
 	Action Action
 	Result Result
-	Post   Store
+	Post   Store // Pre and Post are two stores: a property reads both
 	// Rules made the step; nil is [Apply].
 	Rules func(Store, Action) (Result, error)
 }
 
-// Property must hold of every step.
+// Property must hold of every step: what an answer means, what may change, what may not. Unlike invariants, properties
+// see what a rule had to choose from.
 type Property struct {
 	Name    string
-	Promise string
-	Check   func(Step) error
+	Promise string // which promise to a user it guards
+	// Check is nil where the property holds; else it says what the step did.
+	Check func(Step) error
 	// Antecedent says whether the step is one in which the property could fail.
 	Antecedent func(Step) bool
 }
 
-// Properties are all of them.
+// Properties are all of them. A test has a wrong rule for each, which that property finds.
 func Properties() []Property {
 	return []Property{
+		// Tested when anything changes.
 		{"JobsAreConserved", "P2", jobsAreConserved, changed},
+		// Tested when a prune took rows away.
 		{"OnlySpentIsPruned", "P2", onlySpentIsPruned, prunedSome},
+		// Tested when a failed row stands in a sealed slot, and a prune is asked to keep it.
 		{"RetentionIsKept", "P8", retentionIsKept, retentionMatters},
+		// Tested when anything changes.
 		{"RollupsNeverFall", "P2", rollupsNeverFall, changed},
+		// Tested when a claim was rescued.
 		{"RescueGivesWhatIsLeft", "P2", rescueGivesWhatIsLeft, rescued},
+		// Tested when a rescue closed one claim and left another.
 		{"RescueTakesTheOldest", "P3", rescueTakesTheOldest, rescueLeftSome},
+		// Tested when a job is claimed again.
 		{"LeaseNeverFalls", "P3", leaseNeverFalls, reclaimed},
+		// Tested when something may be closed beside what is closed.
 		{"ClosureIsFinal", "P3", closureIsFinal, closedBesideClosed},
+		// Tested when an attempt is called stale whose claim is there.
 		{"StaleChangesNothing", "P3", staleChangesNothing, staleKnown},
+		// Tested when a claim took one and left another.
 		{"LowestIsHandedOut", "P4", lowestIsHandedOut, handedOutAndLeft},
+		// Tested when a claim took any.
 		{"ClaimSkipsNothing", "P4", claimSkipsNothing, handedOut},
+		// Tested when a transaction with rows ends.
 		{"TransactionIsAllOrNothing", "P1", transactionIsAllOrNothing, endsTransactionWithRows},
+		// Tested when another works beside an open transaction.
 		{"ProducersDontInterfere", "P5", producersDontInterfere, otherThanProducer},
+		// Tested when a producer or a worker changes anything.
 		{"HotOperationsOnlyAdd", "P6", hotOperationsOnlyAdd, func(p Step) bool { return hot(p.Action) && changed(p) }},
+		// Tested when rows are added to a ring with a sealed slot.
 		{"SealedGetsNoNewRows", "P7", sealedGetsNoNewRows, addsBesideSealed},
+		// Tested when an operation says that it did nothing, or only reads.
 		{"RefusalChangesNothing", "P7", refusalChangesNothing, refused},
 	}
 }
@@ -57,7 +75,7 @@ func changed(p Step) bool {
 }
 
 // P2: committed jobs come from Enqueue and Commit only, and none ever goes: each is in its place, or was counted
-// when its rows were pruned.
+// when its rows were pruned. No history is needed to say so: the sum before and the sum after are enough.
 func jobsAreConserved(p Step) error {
 	came := 0
 	switch a := p.Action.(type) {
@@ -72,6 +90,7 @@ func jobsAreConserved(p Step) error {
 	return nil
 }
 
+// jobsIn counts the places of jobs, and the jobs that rollups have counted.
 func jobsIn(s Store) int {
 	n := len(places(s))
 	for queue := range s.Config().Queues {
@@ -121,6 +140,7 @@ func transactionIsAllOrNothing(p Step) error {
 	return nil
 }
 
+// endsTransactionWithRows: an empty transaction proves nothing.
 func endsTransactionWithRows(p Step) bool {
 	var tx int
 	switch a := p.Action.(type) {
@@ -158,6 +178,8 @@ func producersDontInterfere(p Step) error {
 	return nil
 }
 
+// otherThanProducer: a step beside open transactions, and not one of theirs. What a prune of ready rows answers does
+// depend on them, as it must.
 func otherThanProducer(p Step) bool {
 	switch p.Action.(type) {
 	case Begin, EnqueueTx, Commit, Rollback, PruneQueue:
@@ -174,6 +196,7 @@ func refusalChangesNothing(p Step) error {
 	return nil
 }
 
+// refused: the answer says that nothing was done, or the operation does nothing ever.
 func refused(p Step) bool {
 	switch r := p.Result.(type) {
 	case Status:

@@ -7,6 +7,7 @@ import (
 
 // The properties of what producers and workers do all day: Enqueue, Claim, Complete, Fail.
 
+// hot are the operations that P6 speaks of. A rescue isn't among them, but it only adds as well.
 func hot(a Action) bool {
 	switch a.(type) {
 	case Enqueue, EnqueueTx, Claim, Complete, Fail:
@@ -63,6 +64,7 @@ func sealedGetsNoNewRows(p Step) error {
 	return nil
 }
 
+// addsBesideSealed: the step added a row to a ring that has a sealed generation, so it could have gone wrong.
 func addsBesideSealed(p Step) bool {
 	v := p.Pre.Vars()
 	return len(p.Post.Entries()) > len(p.Pre.Entries()) && v.Queue.Pruned < v.Queue.Generation ||
@@ -87,12 +89,14 @@ func lowestIsHandedOut(p Step) error {
 	return nil
 }
 
+// handedOutAndLeft: the claim had a choice.
 func handedOutAndLeft(p Step) bool {
 	claim, ok := p.Action.(Claim)
 	return ok && handedOut(p) && len(waitingOf(p.Post, claim.Queue)) > 0
 }
 
-// P4, P5: a claim hands out as many as it was asked for, or all that wait, in the order that it says.
+// P4, P5: a claim hands out as many as it was asked for, or all that wait, in the order that it says. No job is
+// skipped that can be seen, so a producer's rows are never passed over once it commits (hazard 2).
 func claimSkipsNothing(p Step) error {
 	claim, ok := p.Action.(Claim)
 	if !ok {
@@ -157,12 +161,14 @@ func highestLease(s Store, job int) int {
 	return highest
 }
 
+// reclaimed: a job was handed out that had been before.
 func reclaimed(p Step) bool {
 	r, ok := p.Result.(Claimed)
 	return ok && slices.ContainsFunc(r.Handouts, func(h Handout) bool { return h.Lease > 1 })
 }
 
-// P3: how an attempt ended is written once.
+// P3: how an attempt ended is written once. Two closures of one claim and none of another would make counts equal
+// that aren't: it is why a prune proves by sets.
 func closureIsFinal(p Step) error {
 	for _, c := range p.Pre.Claims() {
 		if after, ok := p.Post.Claim(c.ID()); ok && c.Outcome != Open && after.Outcome != c.Outcome {
@@ -172,6 +178,7 @@ func closureIsFinal(p Step) error {
 	return nil
 }
 
+// closedBesideClosed: the step could have closed what was closed before.
 func closedBesideClosed(p Step) bool {
 	closed := func(c ClaimRow) bool { return c.Outcome != Open }
 	switch p.Action.(type) {
@@ -201,6 +208,7 @@ func staleChangesNothing(p Step) error {
 	return nil
 }
 
+// ends counts the terminal rows of one attempt.
 func ends(s Store, id AttemptID) int {
 	n := 0
 	for _, t := range s.Terminals() {
@@ -209,6 +217,7 @@ func ends(s Store, id AttemptID) int {
 	return n
 }
 
+// staleKnown: an attempt was called stale whose claim is still there to be compared.
 func staleKnown(p Step) bool {
 	r, ok := p.Result.(Closed)
 	return ok && slices.ContainsFunc(r.Attempts, func(a ClosedAttempt) bool {

@@ -8,7 +8,7 @@ import (
 // The properties of what maintenance does beside them: rescue and prune.
 
 // P2, hazard 4: what a prune takes away is spent. Each ready row was committed and handed out, and no attempt of
-// one is open; each claim is closed.
+// one is open; each claim is closed. It is said of rows, whatever the rule proved and how.
 func onlySpentIsPruned(p Step) error {
 	gone := func(before, after Ring, gen int) bool { return before.Pruned <= gen && gen < after.Pruned }
 	before, after := p.Pre.Vars(), p.Post.Vars()
@@ -46,6 +46,7 @@ func retentionIsKept(p Step) error {
 	return nil
 }
 
+// retentionMatters: a failed row stands in a sealed generation, and the prune was asked to keep such rows.
 func retentionMatters(p Step) bool {
 	prune, ok := p.Action.(PruneQueue)
 	return ok && prune.Retention > 0 && slices.ContainsFunc(p.Pre.Terminals(), func(t TerminalRow) bool {
@@ -66,7 +67,8 @@ func rescued(p Step) bool {
 	return ok && len(newlyRescued(p)) > 0
 }
 
-// P2: a rescued job with attempts left waits again, and nothing else fails it; one without has failed.
+// P2: a rescued job with attempts left waits again, with the numbers of the attempt that was lost; one without has
+// failed. So a job whose worker dies each time comes to an end, and not before it was tried as often as was asked.
 func rescueGivesWhatIsLeft(p Step) error {
 	for _, c := range newlyRescued(p) {
 		e, _ := p.Post.NewestEntry(c.Job)
@@ -81,7 +83,8 @@ func rescueGivesWhatIsLeft(p Step) error {
 }
 
 // P3: a rescue closes what is older than its cutoff and nothing younger, oldest claim generation first, and
-// leaves an older one only for its limit.
+// leaves an older one only for its limit. What it closes too early runs twice; what it leaves for ever keeps a slot
+// from being pruned.
 func rescueTakesTheOldest(p Step) error {
 	rescue, ok := p.Action.(RescueStale)
 	if !ok {
@@ -109,6 +112,7 @@ func rescueTakesTheOldest(p Step) error {
 	return nil
 }
 
+// rescueLeftSome: the rescue had a choice.
 func rescueLeftSome(p Step) bool {
 	return rescued(p) && slices.ContainsFunc(p.Post.Claims(), func(c ClaimRow) bool { return c.Outcome == Open })
 }

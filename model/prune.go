@@ -6,6 +6,10 @@ package model
 // PruneQueue proves by rows, not by cursors: each committed row was handed out, no attempt of such a row is open,
 // nobody's uncommitted row is there, and no failed row is younger than the retention asks for (P2, P8). What goes
 // is counted in the rollups.
+//
+// The order of the checks is the order in which an engine comes to know: what is active shows without touching
+// anybody's locks (P7); that a producer holds the table shows when the lock is asked for; what failed inside the
+// retention is looked at under the lock, when nothing more can be added.
 func (a PruneQueue) apply(s Store) (Result, error) {
 	v := s.Vars()
 	gen := v.Queue.Pruned
@@ -21,6 +25,7 @@ func (a PruneQueue) apply(s Store) (Result, error) {
 	case a.retains(s, gen):
 		return SkippedActive, nil
 	}
+	// All or nothing: what is counted for ever, what goes, and the ledger that says so (P2).
 	for t := range s.TerminalsIn(gen) {
 		rollUp(s, t)
 	}
@@ -44,6 +49,7 @@ func (a PruneQueue) retains(s Store, gen int) bool {
 	return false
 }
 
+// rollUp counts one terminal row that goes, in the queue of its lane.
 func rollUp(s Store, t TerminalRow) {
 	queue := t.Lane / Priorities
 	r := s.Rollup(queue)

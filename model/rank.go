@@ -34,6 +34,7 @@ func (f *Flat) rankSeqs() {
 	}
 }
 
+// seqsOf visits each mention of a place in the lane. A claim or an end may point at a row that is gone.
 func (f *Flat) seqsOf(lane int, visit func(*int)) {
 	for i := range f.entries {
 		if f.entries[i].Lane == lane {
@@ -52,6 +53,7 @@ func (f *Flat) seqsOf(lane int, visit func(*int)) {
 	}
 }
 
+// rankJobs ranks the jobs that any row tells of; others are as if they never were.
 func (f *Flat) rankJobs() {
 	var jobs ranking
 	f.jobs(func(job *int) { jobs.add(*job) })
@@ -88,6 +90,7 @@ func (f *Flat) rankBatches() {
 	}
 }
 
+// rankReceipts relies on the order of the claims, which is that of their receipts.
 func (f *Flat) rankReceipts() {
 	for i := range f.claims {
 		f.claims[i].Receipt = i + 1

@@ -17,6 +17,8 @@ func (a RescueStale) apply(s Store) (Result, error) {
 			stale = append(stale, c)
 		}
 	}
+	// Closing and routing on are one step: a claim that is closed while its job goes nowhere loses the job (P2),
+	// one that stays open while its job waits makes two owners (P3).
 	var r RescuedCount
 	for _, c := range stale {
 		closeClaim(s, c, Rescued)

@@ -39,24 +39,31 @@ type ClosedAttempt struct {
 	Stale bool
 }
 
-// RescuedCount is how many attempts a rescue closed, by where their jobs went.
+// RescuedCount is how many attempts a rescue closed, by where their jobs went: back to ready, or to failed because
+// they were used up.
 type RescuedCount struct{ Requeued, Failed int }
 
 // Status answers rotations and prunes.
 type Status string
 
-// What a rotation answers, then what a prune answers. Blocked is for what only time can help.
+// What rotations and prunes answer. All but Rotated and Pruned say that nothing was changed, and why (P7).
 const (
-	Rotated              Status = "rotated"
+	Rotated Status = "rotated"
+	// SkippedNextNotPruned: the generation that last used the next slot still stands there.
 	SkippedNextNotPruned Status = "skipped_next_not_pruned"
-	SkippedIdle          Status = "skipped_idle"
-	Pruned               Status = "pruned"
-	SkippedActive        Status = "skipped_active"
-	Blocked              Status = "blocked"
-	Nothing              Status = "nothing"
+	// SkippedIdle: no unpruned generation holds a row, so there is nothing to move away from.
+	SkippedIdle Status = "skipped_idle"
+	Pruned      Status = "pruned"
+	// SkippedActive: the slot isn't spent yet; claims, closes and rescues will get it there.
+	SkippedActive Status = "skipped_active"
+	// Blocked: someone holds the slot's table, and nothing but their end helps.
+	Blocked Status = "blocked"
+	// Nothing: no generation is sealed.
+	Nothing Status = "nothing"
 )
 
-// Counts are a queue's counts by state, and its rollups.
+// Counts are a queue's counts by state, and its rollups. What ended is counted among Completed and Failed while its
+// row is there, and among the pruned ones for ever after: so their sum never falls (P9).
 type Counts struct {
 	Available, Scheduled, Running int
 	Completed, Failed             int
@@ -68,15 +75,16 @@ type JobState string
 
 // The states of this slice.
 const (
-	JobAvailable JobState = "available"
-	JobScheduled JobState = "scheduled"
-	JobRunning   JobState = "running"
+	JobAvailable JobState = "available" // a claim may hand it out
+	JobScheduled JobState = "scheduled" // deferred; Promote makes it available when it is due
+	JobRunning   JobState = "running"   // one attempt is open
 	JobCompleted JobState = "completed"
 	JobFailed    JobState = "failed"
-	JobNotFound  JobState = "not_found"
+	// JobNotFound is said of a job that never was, was not committed, or was pruned: nobody can tell them apart.
+	JobNotFound JobState = "not_found"
 )
 
-// JobView is what a reader is told of one job.
+// JobView is what a reader is told of one job: the state, and the run_lease and attempt of its last claim.
 type JobView struct {
 	State          JobState
 	Lease, Attempt int

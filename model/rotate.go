@@ -3,6 +3,7 @@ package model
 // RotateQueue and RotateClaims move a ring on, when the next slot is free and there is something to move away
 // from.
 
+// RotateQueue counts committed ready rows: those of an open producer are as unseen here as anywhere.
 func (a RotateQueue) apply(s Store) (Result, error) {
 	v := s.Vars()
 	rows := 0
@@ -14,6 +15,7 @@ func (a RotateQueue) apply(s Store) (Result, error) {
 	return status, nil
 }
 
+// RotateClaims counts claims, closed ones too: they are what a prune gives the space back of.
 func (a RotateClaims) apply(s Store) (Result, error) {
 	v := s.Vars()
 	rows := 0
@@ -25,7 +27,8 @@ func (a RotateClaims) apply(s Store) (Result, error) {
 	return status, nil
 }
 
-// rotate decides for either ring. The next slot is free when the generation that last used it was pruned: that
+// rotate decides for either ring: it is a function of the ring's two numbers, its number of slots and whether it is
+// idle, so that there is one rule and not one for each ring. The next slot is free when the generation that last used it was pruned: that
 // it looks empty proves nothing, a row may be there that is not committed yet. Idle looks at the sealed
 // generations too, since a row left in one must not keep the ring from ever turning again.
 func rotate(ring *Ring, slots int, idle bool) Status {

@@ -30,6 +30,7 @@ func keep[T any](rows []T, matches func(T) bool) []T {
 	return slices.DeleteFunc(rows, func(row T) bool { return !matches(row) })
 }
 
+// where visits the rows that match, in their order.
 func where[T any](rows []T, matches func(T) bool) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, row := range rows {
@@ -50,6 +51,7 @@ func last[T any](rows []T, matches func(T) bool) (row T, ok bool) {
 	return row, false
 }
 
+// one counts a condition.
 func one(condition bool) int {
 	if condition {
 		return 1

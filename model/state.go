@@ -36,6 +36,12 @@ func (c *Config) LaneName(lane int) string {
 
 // Ring is N child tables used in turn. The slot of a generation is generation mod N, so a row is always
 // placed by its generation: a slot number alone would confuse two laps (hazard 3).
+//
+// With four slots, generation 6 and pruned 4:
+//
+//	generation   0 1 2 3   4 5    6         7
+//	             pruned    sealed current   next
+//	slot         0 1 2 3   0 1    2         3: free, for 3 is pruned
 type Ring struct {
 	// Generation is being written. Rows live only in generations Pruned to Generation.
 	Generation int
@@ -50,7 +56,8 @@ type Ring struct {
 // Sealed says whether a generation was rotated away from and not yet pruned.
 func (r Ring) Sealed(gen int) bool { return r.Pruned <= gen && gen < r.Generation }
 
-// Vars are the single numbers of a state: the two rings and what the sequences will give next.
+// Vars are the single numbers of a state: the two rings and what the sequences will give next. In a database a ring's
+// cursor is the newest row of its ledger, since rows are only added there as well.
 type Vars struct {
 	Queue, Claims Ring
 	// A number that a rolled back transaction took is never given again, as in a database.
@@ -60,7 +67,7 @@ type Vars struct {
 // Rollup is a queue's permanent count of what pruning removed. It never decreases (P2).
 type Rollup struct{ Completed, Failed int }
 
-// AttemptID names one attempt for ever: run_lease never falls or resets, so the pair is never used again (P3).
+// AttemptID, in text job/run_lease, names one attempt for ever: run_lease never falls or resets, so the pair is never used again (P3).
 type AttemptID struct{ Job, Lease int }
 
 // EntryRow is a ready row. A job that becomes available again is a new row with a new Seq; the old row stays
@@ -102,16 +109,20 @@ var outcomeNames = [...]string{"open", "completed", "failed", "rescued"}
 func (o Outcome) String() string { return outcomeNames[o] }
 
 // ClaimRow is the record that an attempt was handed out, with its closure beside it.
+//
+// It never changes but for its closure, which is another row in a database. While it is there, it answers for its
+// attempt: open, or over and how. Once it is pruned the attempt is over, since only closed claims are pruned.
 type ClaimRow struct {
 	Receipt int // its identity, in hand-out order over all queues
-	Batch   int
+	Batch   int // the call's batch that it belongs to: one for each lane and ready generation
 	Gen     int // the claim generation that holds the row
 	// Lane, Seq and ReadyGen place the ready row. An open claim keeps ReadyGen from being pruned, since its
 	// outcome will live there.
 	Lane, Seq, ReadyGen int
+	// Lease and Attempt are those of this attempt: one more than the ready row has.
 	Job, Lease, Attempt int
 	MaxAttempts         int
-	ClaimedAt           int
+	ClaimedAt           int // what a rescue compares its cutoff with: in this slice the only sign of life
 	Outcome             Outcome
 }
 
@@ -121,20 +132,20 @@ func (c ClaimRow) ID() AttemptID { return AttemptID{c.Job, c.Lease} }
 // TerminalRow is a job's end, completed or failed. It lives in the generation of its ready row, which it needs
 // for the job's body.
 type TerminalRow struct {
-	Lane, Seq, Gen      int
-	Job, Lease, Attempt int
+	Lane, Seq, Gen      int // those of the ready row
+	Job, Lease, Attempt int // the attempt that ended it
 	MaxAttempts         int
 	State               Outcome // Completed or Failed
-	FinalizedAt         int
+	FinalizedAt         int     // what a failed row's retention counts from
 }
 
 // DeferredRow is a job that is in no ring yet: written by a caller's transaction whose snapshot is too old to
 // check a ring's cursor, due at once.
 type DeferredRow struct {
 	Job, Lane      int
-	Lease, Attempt int
+	Lease, Attempt int // as they will be in the ready row
 	MaxAttempts    int
-	RunAt          int
+	RunAt          int // when it is due
 	Tx             int // as in EntryRow
 }
 

@@ -9,52 +9,73 @@ import (
 // Store holds a state. The rules are written once, over these reads and writes; [Flat] and [Mutable] are the two
 // stores, and a test holds them together.
 //
-// A slice that a Store returns is only for reading, and only until the next write.
+// A slice or a sequence that a Store returns is only for reading, and only until the next write: a rule reads all that
+// it takes before it writes. No method asks whether a write is right; that is the rules' business, and a wrong rule
+// must be able to do wrong, or no invariant could ever find it.
 type Store interface {
+	// Config is the same for the whole life of the store, and nobody writes to it.
 	Config() *Config
 
-	// The single numbers.
+	// Vars are the rings and what the sequences will give next.
 	Vars() Vars
 	SetVars(Vars)
+	// LastSeq is the highest seq that the lane ever gave, committed or not: a rollback leaves a hole, and a hole is
+	// never filled again.
 	LastSeq(lane int) int
 	SetLastSeq(lane, seq int)
+	// Rollup is what prunes have counted of a queue; only a prune writes it.
 	Rollup(queue int) Rollup
 	SetRollup(queue int, r Rollup)
 
-	// Writes. A Put with the key of a row that is there (lane and seq, receipt, job, transaction) replaces it;
-	// terminal rows have no key: writing one job's end twice leaves two, for an invariant to find.
+	// PutEntry adds a ready row, or replaces the one at its lane and seq: to commit it, or to say that it was
+	// handed out.
 	PutEntry(EntryRow)
+	// DropEntry takes away a row that was never committed.
 	DropEntry(EntryRow)
+	// PutClaim adds a claim, or replaces the one with its receipt: to close it.
 	PutClaim(ClaimRow)
+	// AddTerminal never replaces: writing one job's end twice leaves two, for an invariant to find.
 	AddTerminal(TerminalRow)
+	// PutDeferred adds a deferred job, or replaces it: to commit it.
 	PutDeferred(DeferredRow)
+	// DropDeferred takes away a job that becomes ready, or was never committed.
 	DropDeferred(DeferredRow)
 	PutTx(TxRow)
 	DropTx(id int)
+	// DropQueueGeneration truncates a slot of the ready ring: its ready rows and its terminal rows, together.
 	DropQueueGeneration(gen int)
+	// DropClaimGeneration truncates a slot of the claim ring: its claims, with their closures.
 	DropClaimGeneration(gen int)
 
-	// One row by its name.
+	// Tx is an open transaction.
 	Tx(id int) (TxRow, bool)
-	NewestEntry(job int) (EntryRow, bool) // the job's ready row with the highest lease
+	// NewestEntry is the job's ready row with the highest lease, committed or not.
+	NewestEntry(job int) (EntryRow, bool)
+	// Claim is the claim of exactly this attempt, while it is not pruned.
 	Claim(AttemptID) (ClaimRow, bool)
 	Terminal(job int) (TerminalRow, bool)
+	// Deferred is the job's row outside of the ring, committed or not.
 	Deferred(job int) (DeferredRow, bool)
 
-	// Rows in the order that a rule takes them.
-	Waiting(lane int) iter.Seq[EntryRow] // by seq
-	OpenClaims() iter.Seq[ClaimRow]      // by claim generation, claimed_at, receipt
-	Due(now int) iter.Seq[DeferredRow]   // committed, with run_at <= now, by run_at, job
+	// Waiting are the lane's rows that may be handed out, of all generations, by seq (P4).
+	Waiting(lane int) iter.Seq[EntryRow]
+	// OpenClaims are all that are open, by claim generation, claimed_at, receipt.
+	OpenClaims() iter.Seq[ClaimRow]
+	// Due are the deferred jobs that are committed and have run_at <= now, by run_at, job.
+	Due(now int) iter.Seq[DeferredRow]
+	// EntriesOfTx and DeferredOfTx are what an open transaction wrote.
 	EntriesOfTx(tx int) []EntryRow
 	DeferredOfTx(tx int) []DeferredRow
+	// TerminalsIn are the ends that a prune of the generation would take away.
 	TerminalsIn(gen int) iter.Seq[TerminalRow]
 
-	// Numbers of rows.
+	// QueueSlot, ClaimSlot and Tally are numbers of rows; a generation without rows has zeros.
 	QueueSlot(gen int) QueueSlot
 	ClaimSlot(gen int) ClaimSlot
 	Tally(queue int) Tally
 
-	// Whole tables, in the order of their keys; terminal rows by lane, seq, lease.
+	// Whole tables, in the order of their keys; terminal rows by lane, seq, lease. They are for invariants and for
+	// comparison: a rule that asked for a whole table would be too slow to live with.
 	Entries() []EntryRow
 	Claims() []ClaimRow
 	Terminals() []TerminalRow
@@ -75,9 +96,9 @@ type ClaimSlot struct{ Claims, Open int }
 
 // Tally is one queue's numbers of committed rows, table by table: what Counts adds and subtracts.
 type Tally struct {
-	Entries, HandedOut int
-	Claims, Closures   int
-	Completed, Failed  int
+	Entries, HandedOut int // ready rows, and how many of them have their evidence
+	Claims, Closures   int // claims, and how many of them are closed
+	Completed, Failed  int // terminal rows
 	Deferred           int
 }
 

@@ -6,6 +6,10 @@ import (
 )
 
 // Story is a run that people read: each action with its answer.
+//
+//  1. Claim queue=a limit=1 now=7             -> claimed=1/1/1
+//  2. RescueStale older=3 limit=10 now=12     -> requeued=1 failed=0
+//  3. Complete attempts=1/1 now=13            -> closed=1/1:stale
 type Story []Told
 
 // Told is one action of a story and its answer; Err when it was refused.
@@ -36,6 +40,7 @@ func (s Story) String() string {
 	return b.String()
 }
 
+// answer says a refusal in its own words: they name the action and the reason.
 func (t Told) answer() string {
 	if t.Err != nil {
 		return t.Err.Error()

@@ -10,6 +10,8 @@ import (
 
 // RenameJobs numbers the jobs in the order in which the tables name them. Rules ask for the order of jobs in one
 // place, among those deferred, whose rows stand in that order and so keep it.
+//
+// What the sequence will give next stays: it is what bounds a world, and it is higher than every name given here.
 func (f *Flat) RenameJobs() {
 	names := map[int]int{}
 	f.jobs(func(job *int) {
@@ -37,7 +39,8 @@ func (f *Flat) RenameQueues() {
 	f.CopyFrom(best)
 }
 
-// nameQueues gives queue q the number names[q].
+// nameQueues gives queue q the number names[q]. Tables that are in the order of lanes are sorted anew; receipts are
+// numbered over all queues, so claims stay where they are.
 func (f *Flat) nameQueues(names []int) {
 	rename := func(lane int) int { return names[lane/Priorities]*Priorities + lane%Priorities }
 	before := Snapshot(f)

@@ -10,7 +10,7 @@ import (
 // Config is one small world to explore.
 type Config struct {
 	Name  string
-	About string // one sentence for people
+	About string // what it is there to show, in one sentence for people
 	Model model.Config
 	// Bounds say what is offered; Bounds.Actions must name every action, since each that is named must fire.
 	Bounds model.Bounds

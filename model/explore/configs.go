@@ -34,7 +34,11 @@ func because(untested map[string]string, reason string, names ...string) {
 	}
 }
 
-// claimRing must offer what the spec ClaimRing offers, for the same constants.
+// claimRing must offer what the spec ClaimRing offers, for the same constants: jobs is its MaxJobs, generations its
+// LastGeneration, the slots and the attempts are 2 here and there. One job is claimed at a time, since the spec's
+// Claim is one job's; a rescue takes all that is older than its cutoff, as the spec's does.
+//
+// The ring of ready rows has more slots than it needs and is never turned: the view doesn't show it.
 func claimRing(name string, jobs, generations int) Config {
 	untested := map[string]string{}
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
@@ -55,6 +59,8 @@ func claimRing(name string, jobs, generations int) Config {
 	}
 }
 
+// lanes is about order and counts. Four lanes and limits of one and of all: a claim has to choose between queues,
+// priorities and places in a lane, after rescues have mixed them. Queues are alike, so half of the states will do.
 func lanes() Config {
 	untested := map[string]string{}
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
@@ -77,6 +83,8 @@ func lanes() Config {
 	}
 }
 
+// batches is about calls on several attempts: answers are paired with requests, limits cut a rescue in the middle,
+// and one call names open, closed and repeated attempts together (hazard 28). Its reads must change nothing.
 func batches() Config {
 	untested := map[string]string{}
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
@@ -99,6 +107,8 @@ func batches() Config {
 	}
 }
 
+// queueRing turns the ring of ready rows past its own length, so that slots are used again: what a prune must wait for,
+// what it keeps for its retention, what it counts. Jobs come back into younger generations by rescue.
 func queueRing() Config {
 	untested := map[string]string{}
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
@@ -118,6 +128,8 @@ func queueRing() Config {
 	}
 }
 
+// producers keeps transactions open while others enqueue, claim and turn the ring: P1 and P5. Two are open at once;
+// SERIALIZABLE behaves as REPEATABLE READ does, so one of them stands for both. Nothing is rescued, to keep it small.
 func producers() Config {
 	untested := map[string]string{}
 	because(untested, noRescue, "NoJobIsTwice", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls",
@@ -141,6 +153,8 @@ func producers() Config {
 	}
 }
 
+// lifecycle offers all that there is, both rings turning, with nothing excused: every action fires and every invariant
+// and property is put to the test in one world. Its two jobs and one transaction meet in every order.
 func lifecycle() Config {
 	return Config{
 		Name:  "lifecycle",

@@ -8,7 +8,8 @@ import (
 	"github.com/awa-engine/awa/model"
 )
 
-// violations tells the shortest story of each check that failed, once for each name.
+// violations tells the shortest story of each check that failed, once for each name. Findings are in the order of the
+// states and steps that they were found at, so the first of a name is always the same one.
 func (s *search) violations() []Violation {
 	violations := []Violation{}
 	for _, f := range s.found {
@@ -32,6 +33,7 @@ func (s *search) violations() []Violation {
 	return violations
 }
 
+// tell puts the story and its end into a violation.
 func (v *Violation) tell(story model.Story, state *model.Flat) {
 	v.Story, v.Text, v.State = story, story.String(), model.Canonical(state)
 }
@@ -64,7 +66,8 @@ func (s *search) tellStep(story *model.Story, state *model.Flat, property model.
 	return s.tellFirst(story, state, func(step model.Step) bool { return property.Check(step) != nil })
 }
 
-// tellFirst applies the first offered action whose step is as asked, and tells it.
+// tellFirst applies the first offered action whose step is as asked, and tells it. There is one: the search made such a
+// step from a state that has the same normal form as pre.
 func (s *search) tellFirst(story *model.Story, pre *model.Flat, asked func(model.Step) bool) *model.Flat {
 	for _, action := range model.Enabled(pre, &s.config.Bounds) {
 		post := model.Snapshot(pre)

@@ -6,7 +6,8 @@ import "github.com/awa-engine/awa/model"
 const canDrain = "CanDrain"
 
 // drained says whether nothing is left to do: each job has ended, no transaction is open, each sealed generation is
-// pruned.
+// pruned. The current generations keep their rows: what is not sealed can't be pruned, and a world's bounds may not
+// let its rings turn once more.
 func drained(s model.Store) bool {
 	for lane := range s.Config().Lanes() {
 		for range s.Waiting(lane) {
@@ -21,7 +22,9 @@ func drained(s model.Store) bool {
 		v.Queue.Pruned == v.Queue.Generation && v.Claims.Pruned == v.Claims.Generation
 }
 
-// findStuck goes the steps backwards from every drained state and gives the first state that no way leads from.
+// findStuck goes the steps backwards from every drained state and gives the first state that no way leads from. An
+// invariant can't say this: a claim that no rescue would ever close is in order, state by state, and its slot
+// stands for ever.
 func (s *search) findStuck() (number int, ok bool) {
 	before := s.backwards()
 	reached := make([]bool, s.visited.len())
@@ -52,6 +55,7 @@ func (s *search) findStuck() (number int, ok bool) {
 	return 0, false
 }
 
+// stuckViolation tells how the system gets to where it can't get on.
 func (s *search) stuckViolation(number int) Violation {
 	v := Violation{Name: canDrain, Promise: "P2", Why: "nothing that may happen from here on gets the last job done and the rings empty"}
 	v.tell(s.story(number))
@@ -63,6 +67,8 @@ type sources struct{ start, from []int32 }
 
 func (b sources) of(n int32) []int32 { return b.from[b.start[n]:b.start[n+1]] }
 
+// backwards sorts the edges by where they lead, by counting: how many lead to each state, then where each state's
+// begin, then the sources in their places.
 func (s *search) backwards() sources {
 	b := sources{start: make([]int32, s.visited.len()+2), from: make([]int32, len(s.edges))}
 	for _, e := range s.edges {

@@ -27,7 +27,8 @@ type Edge struct {
 	To     int    `json:"to"`
 }
 
-// addGraph makes the graph of a search, and what the report says of it.
+// addGraph makes the graph of a search, and what the report says of it. Several states may have one view: their
+// edges are then the edges of that view's state, and what changes nothing that the view shows is a stutter.
 func (s *search) addGraph(r *Report) {
 	view := s.config.View
 	if view == nil {
@@ -74,7 +75,7 @@ func (s *search) addGraph(r *Report) {
 }
 
 // Hash identifies a graph whatever the order of its states: SHA-256, in hex, over the sorted lines `from TAB action
-// TAB to`.
+// TAB to`. A spec's graph that a checker dumped is hashed in the same way, so equal hashes are equal graphs.
 func (g *Graph) Hash() string {
 	lines := make([]string, len(g.Edges))
 	for i, e := range g.Edges {
@@ -88,7 +89,7 @@ func (g *Graph) Hash() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Depth is the number of states on the longest of the shortest ways to a state.
+// Depth is the number of states on the longest of the shortest ways to a state, as TLC counts it.
 func (g *Graph) Depth() int {
 	next := make([][]int, len(g.States))
 	for _, e := range g.Edges {
@@ -114,7 +115,8 @@ func (g *Graph) Depth() int {
 	return deepest
 }
 
-// WriteDOT writes the graph for Graphviz.
+// WriteDOT writes the graph for Graphviz. It is for graphs that people can look at; larger ones are for programs, which
+// read the JSON.
 func (g *Graph) WriteDOT(to io.Writer) error {
 	w := bufio.NewWriter(to)
 	fmt.Fprintln(w, "digraph states {\n  node [shape=box, fontname=monospace];")

@@ -11,7 +11,8 @@ import (
 	"github.com/awa-engine/awa/model"
 )
 
-// worker is what one goroutine has for itself while it helps with a level.
+// worker is what one goroutine has for itself while it helps with a level; the only thing that workers share is the
+// set of visited states. The stores are used again for each state, so that a search allocates little.
 type worker struct {
 	pre, post *model.Flat
 	code      []byte
@@ -65,10 +66,12 @@ func addAll(sums, others []int) {
 	}
 }
 
-// chunk is how many states a worker takes at a time.
+// chunk is how many states a worker takes at a time: enough to be rarely in each other's way, few enough to share the
+// end of a level.
 const chunk = 64
 
-// level lets all workers do the numbered states from..to, and gathers what they counted and found.
+// level lets all workers do the numbered states from..to, waits for them, and gathers what they counted and found.
+// A worker that sees the end of ctx stops at its next chunk.
 func (s *search) level(ctx context.Context, from, to int, do func(*worker, int)) error {
 	var next atomic.Int64
 	next.Store(int64(from))
@@ -97,6 +100,7 @@ func (s *search) level(ctx context.Context, from, to int, do func(*worker, int))
 	return nil
 }
 
+// gather adds up the workers' counts, in whatever order, and sorts what they found, so that no order shows.
 func (s *search) gather(workers []*worker) {
 	for _, w := range workers {
 		s.tally.add(w.tally)
@@ -111,7 +115,8 @@ func (s *search) gather(workers []*worker) {
 	})
 }
 
-// checkState asks the invariants of one state.
+// checkState asks the invariants of one state, once: states are checked when their level is complete, not by whoever
+// happens to find them.
 func (s *search) checkState(w *worker, number int) {
 	w.pre.Decode(s.visited.state(number))
 	for i, invariant := range s.invariants {
@@ -124,7 +129,7 @@ func (s *search) checkState(w *worker, number int) {
 	}
 }
 
-// expand applies every offered action to one state.
+// expand applies every offered action to one state. A refusal here is a bug of Enabled's, not a finding.
 func (s *search) expand(w *worker, number int) {
 	code := s.visited.state(number)
 	w.pre.Decode(code)
@@ -152,6 +157,7 @@ func (s *search) expand(w *worker, number int) {
 	}
 }
 
+// checkStep asks the properties of one step, before its end is reduced to its normal form: times are still there.
 func (s *search) checkStep(w *worker, at origin, step model.Step) {
 	for i, property := range s.properties {
 		if property.Antecedent(step) {

@@ -7,10 +7,11 @@ import (
 	"github.com/awa-engine/awa/model"
 )
 
-// Report is what an exploration did and found. Its JSON keys are stable.
+// Report is what an exploration did and found. Its JSON keys are stable: keys are added, never renamed.
 type Report struct {
 	Config string `json:"config"`
-	Grain  string `json:"grain"`
+	// Grain is "lifecycle": each operation is one step.
+	Grain string `json:"grain"`
 	// States are distinct; Transitions are all steps that were applied, those that change nothing included.
 	States      int `json:"states"`
 	Transitions int `json:"transitions"`
@@ -39,11 +40,13 @@ func (r *Report) OK() bool { return len(r.Violations) == 0 && len(r.Vacuous) == 
 
 // Violation is a property that failed, with the shortest story that makes it fail.
 type Violation struct {
-	Name    string      `json:"name"`
-	Promise string      `json:"promise"`
-	Why     string      `json:"why"`
-	Text    string      `json:"story"`
-	Story   model.Story `json:"-"`
+	// Name and Promise are those of the invariant or the property; Why is what it says of the state or the step.
+	Name    string `json:"name"`
+	Promise string `json:"promise"`
+	Why     string `json:"why"`
+	// Story begins with the empty state; Text is the same for JSON.
+	Text  string      `json:"story"`
+	Story model.Story `json:"-"`
 	// State is the state at the story's end, as text.
 	State string `json:"state"`
 }

@@ -49,7 +49,7 @@ func Run(ctx context.Context, config Config, options Options) (*Report, error) {
 	return report, nil
 }
 
-// search is the state of an exploration.
+// search is the state of an exploration. Workers write to visited only; all else is written between levels.
 type search struct {
 	config     Config
 	workers    int
@@ -62,8 +62,8 @@ type search struct {
 	loose   []looseEdge // of the level that is being expanded
 	edges   []edge
 	tally   tally
-	depth   int
-	found   []finding
+	depth   int       // levels begun
+	found   []finding // of the level that was done last
 }
 
 // edge is a step between numbered states that changed something.
@@ -93,7 +93,8 @@ func newSearch(config Config, options Options) *search {
 }
 
 // explore goes level by level, until there is nothing new or something is wrong. Then the level is finished, so that
-// what is reported doesn't depend on which worker was first; and the states after a wrong step are looked at too.
+// what is reported doesn't depend on which worker was first; and the states after a wrong step are looked at too:
+// often a step breaks a property and its end an invariant, and both names help.
 func (s *search) explore(ctx context.Context) error {
 	first := s.empty()
 	s.config.reduce(first)
@@ -125,9 +126,10 @@ func (s *search) tieEdges() {
 	s.loose = s.loose[:0]
 }
 
+// empty is the state of a fresh installation, where every world begins.
 func (s *search) empty() *model.Flat { return model.NewFlat(&s.config.Model) }
 
-// report is everything but the graph.
+// report is everything but the graph and what a complete search lets one ask.
 func (s *search) report() *Report {
 	r := &Report{
 		Config: s.config.Name, Grain: "lifecycle",

@@ -8,7 +8,7 @@ import (
 )
 
 // visited is the set of the states that were found, as encoded bytes. It is cut into shards by hash, each with its
-// own lock, arena and table.
+// own lock, arena and table. A state costs its bytes and some 40 more: millions of small ones fit.
 type visited struct {
 	seed   maphash.Seed
 	shards [shards]shard
@@ -39,6 +39,7 @@ func (o origin) compare(other origin) int {
 	return int(o.action) - int(other.action)
 }
 
+// shard holds its states in the order in which they came, and never gives one up.
 type shard struct {
 	mu     sync.Mutex
 	table  []uint32 // open addressing: place + 1, or 0
@@ -46,8 +47,8 @@ type shard struct {
 	ends   []int // where each state ends in the arena; it begins where the one before ends
 	arena  []byte
 	origin []origin
-	number []int32 // or unnumbered
-	fresh  []handle
+	number []int32  // or unnumbered, while the level that found the state goes on
+	fresh  []handle // the unnumbered ones
 }
 
 const unnumbered = -1
@@ -105,6 +106,7 @@ func (s *shard) insert(slot int, hash uint64, state []byte, from origin) {
 	}
 }
 
+// grow doubles the table; the states stay where they are.
 func (s *shard) grow() {
 	s.table = make([]uint32, 2*len(s.table))
 	mask := len(s.table) - 1
@@ -117,6 +119,7 @@ func (s *shard) grow() {
 	}
 }
 
+// state is the bytes of one state in the arena.
 func (s *shard) state(place int) []byte {
 	begin := 0
 	if place > 0 {
@@ -138,6 +141,8 @@ func (v *visited) endLevel() (from, to int) {
 	}
 	return from, len(v.order)
 }
+
+// What was numbered, for when no worker is adding.
 
 func (v *visited) len() int                  { return len(v.order) }
 func (v *visited) originOf(h handle) origin  { return v.shards[h.shard()].origin[h.place()] }
