@@ -96,7 +96,8 @@ func (h hint) advance(s sight) hint {
 			by = s.next
 		}
 		last, looked := s.last[g]
-		if h.closed[g] || known && looked && s.xmin >= by && (s.upTo == endless || last < s.upTo) {
+		spent := last < max(s.upTo, 1) // or never used by this lane; upTo may be endless
+		if h.closed[g] || known && looked && s.xmin >= by && spent {
 			next.closed[g] = true
 		} else {
 			next.sealedBy[g] = by
