@@ -272,3 +272,10 @@ func (b *bundle) waitFor(t *testing.T, question string, args ...any) {
 	}
 	t.Fatalf("never true: %s", question)
 }
+
+// waitForOthers waits until every transaction that has written by now has ended, those of other tests among them.
+func (b *bundle) waitForOthers(t *testing.T) {
+	t.Helper()
+	now := one[int64](t, b, `SELECT pg_current_xact_id()::text::bigint`)
+	b.waitFor(t, `SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint > $1`, now)
+}

@@ -1,0 +1,29 @@
+package engine
+
+// What the tests of this package look at from outside.
+
+// LaneKey is the advisory key of a lane of a registered queue.
+func (e *Engine) LaneKey(queue string, priority int) int64 {
+	lanes, _ := e.queues.get(queue)
+	return key(e.cfg.Schema, keyLane, int64(lanes[priority-1].id))
+}
+
+// BatchKey is the advisory key that closers of the receipt's attempt take.
+func (e *Engine) BatchKey(r Receipt) int64 { return key(e.cfg.Schema, keyBatch, r.batch) }
+
+// Batch is the receipt's claim batch.
+func (r Receipt) Batch() int64 { return r.batch }
+
+// ID is the receipt's identity.
+func (r Receipt) ID() int64 { return r.id() }
+
+// Finished reports whether this process has given up looking into a generation for jobs of the queue.
+func (e *Engine) Finished(queue string, generation int64) bool {
+	lanes, _ := e.queues.get(queue)
+	for _, l := range lanes {
+		if !e.hints.get(l.id).closed[generation] {
+			return false
+		}
+	}
+	return len(lanes) > 0
+}
