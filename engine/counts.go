@@ -44,8 +44,12 @@ func (e *Engine) Counts(ctx context.Context, queue string) (Counts, error) {
 				return err
 			}
 		}
-		return tx.QueryRow(ctx, e.sql.get("counts", children{}), ids, queue).Scan(
-			&c.Available, &c.Scheduled, &c.Running, &c.Completed, &c.Failed, &c.PrunedCompleted, &c.PrunedFailed)
+		var b pgx.Batch
+		b.Queue(e.sql.get("no_jit", children{}))
+		b.Queue(e.sql.get("counts", children{}), ids, queue).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&c.Available, &c.Scheduled, &c.Running, &c.Completed, &c.Failed, &c.PrunedCompleted, &c.PrunedFailed)
+		})
+		return send(ctx, tx, &b)
 	})
 	return c, fail(op, "", err)
 }

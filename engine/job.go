@@ -53,8 +53,13 @@ func (e *Engine) Job(ctx context.Context, id int64) (Job, error) {
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, e.pool, opts, func(tx pgx.Tx) error {
 		var errs []byte
-		err := tx.QueryRow(ctx, e.sql.get("job", children{}), id).Scan(&j.State, &j.Queue, &j.Priority, &j.Kind, &j.Args,
-			&j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.FinalizedAt, &errs)
+		var b pgx.Batch
+		b.Queue(e.sql.get("no_jit", children{}))
+		b.Queue(e.sql.get("job", children{}), id).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&j.State, &j.Queue, &j.Priority, &j.Kind, &j.Args,
+				&j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.FinalizedAt, &errs)
+		})
+		err := send(ctx, tx, &b)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrNotFound
 		}

@@ -128,6 +128,7 @@ func (p *pruning) lockRing(ctx context.Context, t *txn) (w window, err error) {
 	sql := p.e.sql
 	var b pgx.Batch
 	t.queueXid(&b)
+	b.Queue(sql.get("no_jit", children{}))
 	b.Queue(sql.get("lock_prune_mutex", children{}))
 	b.Queue(sql.get("lock_ring", children{Ring: p.ring}))
 	b.Queue(sql.get("read_window", children{Ring: p.ring})).QueryRow(func(row pgx.Row) error { return row.Scan(&w) })

@@ -17,3 +17,9 @@ SELECT {{template "window" .}}
 /* awa:Ring */
 SELECT FROM {{.S}}.{{.Ring.Name}}_ring_state FOR UPDATE NOWAIT
 {{end}}
+
+{{/* Statements over all children look expensive to the planner, which would compile them for longer than they run. */}}
+{{define "no_jit"}}
+/* awa:Plan */
+SELECT set_config('jit', 'off', true)
+{{end}}
