@@ -129,6 +129,9 @@ func (j *judging) rings() {
 			j.v.short = append(j.v.short, fmt.Sprintf("the %s ring turned %d times, which is not once round its %d slots, and was pruned %d times", r.name, turns, r.slots, pruned))
 		}
 	}
+	if t := j.ev.state.Trouble; t != "" {
+		j.v.wrong(KindError, "the final turning of the rings: %s", t)
+	}
 	for _, table := range slices.Sorted(maps.Keys(j.ev.state.Rows)) {
 		if n := j.ev.state.Rows[table]; n != 0 {
 			j.v.wrong(KindRings, "%d rows are left in %s after everything was spent and pruned", n, table)

@@ -261,6 +261,7 @@ var otherRejections = map[string]rejection{
 	"Job says another attempt":               {func(w *world) { w.ev.state.Jobs[0].Lease = 2 }, KindJobState},
 	"rows left in a ring":                    {func(w *world) { w.ev.state.Rows["ready_entries"] = 1 }, KindRings},
 	"a deadlock":                             {func(w *world) { w.find("m", 0, returned(opRescue)).Code = "40P01" }, KindError},
+	"a ring that can't be turned":            {func(w *world) { w.ev.state.Trouble = "stored rows contradict each other" }, KindError},
 	"a worker that died":                     {func(w *world) { w.tell(event{What: eventDied, Who: "a"}) }, KindDied},
 	"no claim after the fault":               {func(w *world) { w.ev.story[1].Over = w.now }, KindRecovery},
 	"a claim long after the fault":           {func(w *world) { w.ev.run.Plan.RecoverWithin = 1 }, KindRecovery},

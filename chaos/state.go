@@ -18,6 +18,7 @@ type state struct {
 	Drained map[string]engine.Counts `json:"drained"` // by queue, when all workers had ended
 	Jobs    []seenJob                `json:"jobs"`    // what Job said of some, at that time
 	Rotated map[string]int           `json:"rotated"` // by ring, in the final turning
+	Trouble string                   `json:"trouble"` // the error that ended the turning early
 	Final   map[string]engine.Counts `json:"final"`   // by queue, after it
 	Rows    map[string]int64         `json:"rows"`    // left in each partitioned table, after it
 }
@@ -83,7 +84,7 @@ func (o observer) drained(ctx context.Context, within time.Duration) (bool, erro
 }
 
 // turn rotates and prunes both rings until there is nothing left in them or the bound is reached.
-func (o observer) turn(ctx context.Context, within time.Duration) (rotated map[string]int, err error) {
+func (o observer) turn(ctx context.Context, within time.Duration) (rotated map[string]int, trouble error) {
 	rotated = map[string]int{"queue": 0, "claim": 0}
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); pause(ctx, pollEvery) {
 		q, err1 := o.eng.RotateQueue(ctx)
@@ -130,8 +131,9 @@ func (o observer) record(ctx context.Context, within time.Duration) (s state, er
 		}
 		s.Jobs = append(s.Jobs, seen)
 	}
-	if s.Rotated, err = o.turn(ctx, within); err != nil {
-		return s, err
+	var trouble error
+	if s.Rotated, trouble = o.turn(ctx, within); trouble != nil {
+		s.Trouble = trouble.Error() // no fault is under way any more: it is for the judge
 	}
 	if s.Final, err = o.counts(ctx); err != nil {
 		return s, err

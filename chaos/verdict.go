@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -56,9 +57,10 @@ type Verdict struct {
 	Violations    []Violation `json:"violations,omitempty"`
 	More          int         `json:"more_violations,omitempty"` // that aren't listed
 
-	plan  Plan
-	story []string
-	short []string // what there was too little of
+	plan   Plan
+	story  []string
+	short  []string // what there was too little of
+	totals map[Kind]int
 }
 
 // Did says how much happened.
@@ -75,17 +77,16 @@ type Did struct {
 	Pruned    int `json:"pruned"`
 }
 
-// mostViolations is how many are listed.
-const mostViolations = 40
+// mostOfAKind is how many violations of one kind are listed: the tenth says no more than the first.
+const mostOfAKind = 4
 
 func (v *Verdict) wrong(k Kind, format string, args ...any) {
-	switch k {
-	case KindLost:
-		v.Lost++
-	case KindTwice:
-		v.FinalisedTwice++
+	if v.totals == nil {
+		v.totals = map[Kind]int{}
 	}
-	if len(v.Violations) == mostViolations {
+	v.totals[k]++
+	v.Lost, v.FinalisedTwice = v.totals[KindLost], v.totals[KindTwice]
+	if v.totals[k] > mostOfAKind {
 		v.More++
 		return
 	}
@@ -105,15 +106,18 @@ func (v *Verdict) Summary() string {
 
 // Form is the report of a failure.
 func (v *Verdict) Form() string {
-	const shown, storyLines = 12, 14
+	const storyLines = 14
 	var b strings.Builder
 	fmt.Fprintf(&b, "what failed:    %d violations under %s\n", len(v.Violations)+v.More, v.Fault)
-	for i, one := range v.Violations {
-		if i == shown {
-			fmt.Fprintf(&b, "                … and %d more\n", len(v.Violations)-shown+v.More)
-			break
+	for _, k := range slices.Sorted(maps.Keys(v.totals)) {
+		for _, one := range v.Violations {
+			if one.Kind == k {
+				fmt.Fprintf(&b, "                %s\n", one)
+			}
 		}
-		fmt.Fprintf(&b, "                %s\n", one)
+		if more := v.totals[k] - mostOfAKind; more > 0 {
+			fmt.Fprintf(&b, "                %s: and %d more\n", k, more)
+		}
 	}
 	fmt.Fprintf(&b, "seed:           %d\n", v.Seed)
 	fmt.Fprintf(&b, "configuration:  %s\n", v.plan)
