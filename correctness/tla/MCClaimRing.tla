@@ -10,7 +10,7 @@ EXTENDS ClaimRing
 NeverPrunedBehindARescue ==
     ~(\E job \in Enqueued : IsWaiting(job) /\ lease[job] > 0 /\ ~(\E i \in DOMAIN claims : claims[i].job = job))
 
-\* A rescue fails a job whose attempts are used up, while another job is running in the current generation.
+\* A rescue finds a job whose attempts are used up, and fails it.
 NeverFailedByARescue ==
     ~(\E i \in DOMAIN claims :
         claims[i].outcome = "rescued" /\ ended[claims[i].job] = "failed" /\ claims[i].lease = MaxAttempts)
