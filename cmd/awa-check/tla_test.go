@@ -13,6 +13,9 @@ import (
 
 func TestTLAOneConfiguration(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("WebAssembly is slow under the race detector, and has one thread")
+	}
 	checker, err := tla.FindTLAChecker(t.Context(), tla.Options{Offline: true})
 	if err != nil {
 		t.Skipf("tla-checker isn't installed (make needs does that): %v", err)

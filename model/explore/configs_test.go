@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,14 +29,17 @@ func find(t *testing.T, name string) explore.Config {
 	return c
 }
 
+// small are the worlds for a short run.
+var small = []string{"claimring-small", "queue-ring"}
+
 // Every world holds what it should, puts everything to the test, and can drain from each of its states.
 func TestConfigsHold(t *testing.T) {
 	t.Parallel()
 	for _, c := range explore.Configs() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			if c.Name == "lifecycle" && testing.Short() {
-				t.Skip("some 20 seconds of processor time")
+			if testing.Short() && !slices.Contains(small, c.Name) {
+				t.Skip("a large world takes minutes under the race detector, and shows no more of races than a small one")
 			}
 			r := run(t, c, explore.Options{})
 			if !r.OK() {
@@ -50,6 +54,9 @@ func TestConfigsHold(t *testing.T) {
 // states that it generates, which counts the first one.
 func TestClaimRingIsAsLargeAsItsSpec(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a large world takes minutes under the race detector, and its size has nothing to do with races")
+	}
 	for name, want := range map[string][3]int{"claimring-small": {900, 1784, 15}, "claimring-wide": {21599, 52503, 21}} {
 		r := run(t, find(t, name), explore.Options{})
 		if got := [3]int{r.ViewStates, r.ViewEdges, r.ViewDepth}; got != want {
@@ -69,6 +76,9 @@ func TestWorkersDontShow(t *testing.T) {
 		config  string
 		options explore.Options
 	}{{"claimring-small", explore.Options{}}, {"batches", explore.Options{}}, {"claimring-wide", brokenPrune}} {
+		if c.config == "batches" && testing.Short() {
+			continue // a large world that is explored to its end, three times
+		}
 		var first *explore.Report
 		for _, workers := range []int{1, 2, 7} {
 			options := c.options
