@@ -119,10 +119,13 @@ type seedItem struct {
 
 func (a *app) seeds() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "seeds",
-		Short:   "List the failures that the project keeps and replays in its tests",
-		Example: `  awa-check seeds`,
-		Args:    cobra.NoArgs,
+		Use:   "seeds",
+		Short: "List the failures that the project keeps and replays in its tests",
+		Long: `Lists the seed files that are built in: for each the property that failed once, how many operations it takes,
+and what it shows. The tests replay all of them, so that none comes back.`,
+		Example: `  awa-check seeds
+  awa-check seeds --json seeds.json`,
+		Args: cobra.NoArgs,
 	}
 	cmd.RunE = a.does(func(_ context.Context, r *report.Report, _ []string) error {
 		kept, err := fuzz.Kept()
