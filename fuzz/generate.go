@@ -22,9 +22,23 @@ var weights = []struct {
 	name   string
 	weight int
 }{
-	{"Enqueue", 5}, {"Claim", 7}, {"Complete", 5}, {"Fail", 3}, {"RescueStale", 4}, {"RotateQueue", 5}, {"RotateClaims", 5},
-	{"PruneQueue", 6}, {"PruneClaims", 6}, {"Begin", 3}, {"EnqueueTx", 9}, {"Commit", 1}, {"Rollback", 1}, {"Promote", 3},
-	{"Counts", 2}, {"Job", 2}, {"Reopen", 1},
+	{"Enqueue", 5},
+	{"Claim", 7},
+	{"Complete", 5},
+	{"Fail", 3},
+	{"RescueStale", 4},
+	{"RotateQueue", 5},
+	{"RotateClaims", 5},
+	{"PruneQueue", 6},
+	{"PruneClaims", 6},
+	{"Begin", 3},
+	{"EnqueueTx", 9},
+	{"Commit", 1},
+	{"Rollback", 1},
+	{"Promote", 3},
+	{"Counts", 2},
+	{"Job", 2},
+	{"Reopen", 1},
 }
 
 // maxOpen bounds the callers' transactions that are open at once.
