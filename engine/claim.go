@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -45,8 +46,9 @@ type claiming struct {
 	lanes    []lane // locked by this claim, best priority first
 	hints    []hint // of those lanes
 	sights   []sight
-	queueAt  window // of the queue ring, read under the locks
-	claimAt  window // of the claim ring
+	server   time.Time // the life of the server in which this happens
+	queueAt  window    // of the queue ring, read under the locks
+	claimAt  window    // of the claim ring
 	gens     []int64
 	attempts []Attempt
 	lastRank int   // of the last job handed out: index into lanes
@@ -82,7 +84,7 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 	b.Queue(e.sql.get("try_keys", children{}), keys).QueryRow(func(row pgx.Row) error { return row.Scan(&got) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.queue})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.queueAt) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.claim})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.claimAt) })
-	b.Queue(e.sql.get("transaction_ids", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin, &next) })
+	b.Queue(e.sql.get("transaction_ids", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin, &next, &c.server) })
 	if err := send(ctx, t, &b); err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 		if !got[i] {
 			continue
 		}
-		h := e.hints.get(l.id)
+		h := e.hints.get(l.id, c.server)
 		c.lanes = append(c.lanes, l)
 		c.hints = append(c.hints, h)
 		c.sights = append(c.sights, sight{window: c.queueAt, next: next, xmin: xmin, last: map[int64]int64{}})
@@ -153,7 +155,7 @@ func (c *claiming) handOut(ctx context.Context, t *txn) (ok bool, err error) {
 		ok, err = c.read(rows)
 		return err
 	})
-	b.Queue(c.e.sql.get("own_xid", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&t.xid) })
+	b.Queue(c.e.sql.get("own_xid", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&t.xid, &t.server, &t.at) })
 	return ok, send(ctx, t, &b)
 }
 
@@ -187,6 +189,6 @@ func (c *claiming) advanceHints() {
 	for i, l := range c.lanes {
 		s := c.sights[i]
 		s.upTo = reach(len(c.attempts) < c.limit, i, c.lastRank, c.lastSeq)
-		c.e.hints.put(l.id, c.hints[i].advance(s))
+		c.e.hints.put(l.id, c.server, c.hints[i].advance(s))
 	}
 }

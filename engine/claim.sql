@@ -17,14 +17,14 @@ SELECT array_agg(pg_try_advisory_xact_lock(k) ORDER BY place) FROM unnest($1::bi
      the next id, in 32 bits; the snapshot has the upper half. */}}
 {{define "transaction_ids"}}
 /* awa:Claim */
-SELECT s.xmin, s.xmax + ((3 + age('3'::xid)::bigint - s.xmax) & 4294967295)
+SELECT s.xmin, s.xmax + ((3 + age('3'::xid)::bigint - s.xmax) & 4294967295), {{.Incarnation}}
   FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xmin, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax) s
 {{end}}
 
 {{/* What Settle asks about, once the transaction has written something. */}}
 {{define "own_xid"}}
 /* awa:Claim */
-SELECT coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)
+SELECT coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0), {{.Incarnation}}, clock_timestamp()
 {{end}}
 
 {{/* Claim children before queue children; within a slot the gate child first. */}}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -46,10 +45,11 @@ var (
 // An Error says which operation met which value. It unwraps to one of the sentinels above where there is one, and to
 // the error of the driver.
 type Error struct {
-	Op    string // the operation, as in ARCHITECTURE.md
-	Value string // the offending value, as text; empty when there is none
-	Err   error
-	xid   uint64 // the transaction whose outcome is unknown, for Settle
+	Op     string // the operation, as in ARCHITECTURE.md
+	Value  string // the offending value, as text; empty when there is none
+	Err    error
+	id     txid // the transaction whose outcome is unknown, for Settle
+	unsent bool // the connection was lost before COMMIT was sent
 }
 
 // Error returns "awa: Op value: cause".
@@ -80,10 +80,14 @@ func Ambiguous(err error) bool { return errors.Is(err, ErrAmbiguous) }
 // SafeToRetry reports whether certainly nothing was changed and the same call may succeed later:
 //   - the driver certainly sent nothing, or no server answered the connection attempt;
 //   - the server aborted the transaction for a reason that passes (see retryable);
+//   - the connection was lost before the operation's COMMIT was sent, which ends its transaction;
 //   - a ring moved on each time, before anything was written.
 func SafeToRetry(err error) bool {
 	if err == nil || errors.Is(err, ErrAmbiguous) {
 		return false
+	}
+	if mine := (*Error)(nil); errors.As(err, &mine) && mine.unsent {
+		return true
 	}
 	if errors.Is(err, ErrBusy) || errors.Is(err, ErrUnreachable) || pgconn.SafeToRetry(err) {
 		return true
@@ -165,40 +169,12 @@ func isLockTimeout(err error) bool {
 
 // commitError gives the family of a failed COMMIT. Only an answer of the server, or a commit that was never sent, is a
 // known outcome; everything else leaves it open (hazard 18).
-func commitError(op string, xid uint64, err error) error {
+func commitError(op string, id txid, err error) error {
 	var pg *pgconn.PgError
 	// 57P01..57P03 may arrive after the server made the commit durable but before it could say so, hence "unknown".
 	known := errors.As(err, &pg) && !strings.HasPrefix(pg.Code, "57") && !strings.HasPrefix(pg.Code, "08")
 	if known || errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, pgx.ErrTxClosed) || pgconn.SafeToRetry(err) {
 		return fail(op, "", err)
 	}
-	return &Error{Op: op, Value: fmt.Sprintf("transaction %d", xid), Err: fmt.Errorf("%w: %w", ErrAmbiguous, err), xid: xid}
-}
-
-// Settle finds out what became of the transaction behind an ambiguous error: true when it committed. It waits, on a
-// connection of its own, while the transaction is still in progress, until ctx is done. An error that is not ambiguous
-// is refused with ErrInvalid. Safe for concurrent use.
-func (e *Engine) Settle(ctx context.Context, err error) (committed bool, _ error) {
-	var mine *Error
-	if !errors.As(err, &mine) || mine.xid == 0 {
-		return false, invalid("Settle", fmt.Sprint(err), "not an ambiguous outcome")
-	}
-	wait := newPause()
-	for {
-		var status string
-		q := `/* awa:Settle */ SELECT coalesce(pg_xact_status($1::text::xid8), 'too old')`
-		switch err := e.pool.QueryRow(ctx, q, fmt.Sprint(mine.xid)).Scan(&status); {
-		case err != nil && !SafeToRetry(err):
-			return false, fail("Settle", mine.Value, err)
-		case err == nil && status == "committed":
-			return true, nil
-		case err == nil && status == "aborted":
-			return false, nil
-		case err == nil && status == "too old":
-			return false, &Error{Op: "Settle", Value: mine.Value, Err: ErrNotFound}
-		}
-		if err := wait.wait(ctx); err != nil {
-			return false, fail("Settle", mine.Value, err)
-		}
-	}
+	return &Error{Op: op, Value: fmt.Sprintf("transaction %d", id.xid), Err: fmt.Errorf("%w: %w", ErrAmbiguous, err), id: id}
 }

@@ -21,7 +21,7 @@ func (r Receipt) ID() int64 { return r.id() }
 func (e *Engine) Finished(queue string, generation int64) bool {
 	lanes, _ := e.queues.get(queue)
 	for _, l := range lanes {
-		if !e.hints.get(l.id).closed[generation] {
+		if !e.hints.get(l.id, e.hints.server).closed[generation] {
 			return false
 		}
 	}

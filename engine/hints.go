@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // A hint is what this process knows about a lane, so that a claim reads only what is new: it looks at the evidence
@@ -116,28 +117,33 @@ func (s spans) below(v int64) spans {
 	return s.minus(spans{{v, endless}})
 }
 
-// hints keeps the hint of each lane. Safe for concurrent use.
+// hints keeps the hint of each lane, for one life of the server: after a crash that lost commits (synchronous_commit off)
+// or a failover, positions and transaction ids are given again that a hint believes spent. Safe for concurrent use.
 type hints struct {
-	mu    sync.Mutex
-	lanes map[int32]hint
+	mu     sync.Mutex
+	server time.Time
+	lanes  map[int32]hint
 }
 
-func (h *hints) get(lane int32) hint {
+func (h *hints) get(lane int32, server time.Time) hint {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if known, ok := h.lanes[lane]; ok {
+	if known, ok := h.lanes[lane]; ok && h.server.Equal(server) {
 		return known
 	}
 	return newHint()
 }
 
 // put replaces the hint, unless one that has seen more came first: the lane's lock is released by the commit, before
-// this is called.
-func (h *hints) put(lane int32, next hint) {
+// this is called. What was learnt in an earlier life of the server is dropped.
+func (h *hints) put(lane int32, server time.Time, next hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.lanes == nil {
-		h.lanes = map[int32]hint{}
+	if server.Before(h.server) {
+		return
+	}
+	if h.lanes == nil || !server.Equal(h.server) {
+		h.server, h.lanes = server, map[int32]hint{}
 	}
 	if known, ok := h.lanes[lane]; !ok || next.seen >= known.seen {
 		h.lanes[lane] = next

@@ -3,7 +3,11 @@ package engine
 import (
 	"fmt"
 	"testing"
+	"time"
 )
+
+// life is the only life of the server in tests of pure hints.
+var life = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // A producer that took its id late and its position early may be at or above the xmax of every snapshot so far: 105 is at
 // work on position 1 while 103 has committed position 2, and nothing newer has ended.
@@ -41,7 +45,7 @@ func TestClosingAGenerationForgetsWhatWasHandedOut(t *testing.T) {
 func TestNewHintLooksEverywhere(t *testing.T) {
 	t.Parallel()
 	var h hints
-	got := h.get(7)
+	got := h.get(7, life)
 	if fmt.Sprint(got.open) != fmt.Sprint(spans{{0, endless}}) || len(got.generations(window{3, 4, 5})) != 3 {
 		t.Errorf("a new hint is %+v", got)
 	}
@@ -51,9 +55,28 @@ func TestNewHintLooksEverywhere(t *testing.T) {
 func TestOlderHintDoesNotReplaceANewerOne(t *testing.T) {
 	t.Parallel()
 	var h hints
-	h.put(1, hint{seen: 5, open: spans{{9, endless}}})
-	h.put(1, hint{seen: 4, open: spans{{7, endless}}})
-	if got := h.get(1); got.seen != 5 {
+	h.put(1, life, hint{seen: 5, open: spans{{9, endless}}})
+	h.put(1, life, hint{seen: 4, open: spans{{7, endless}}})
+	if got := h.get(1, life); got.seen != 5 {
 		t.Errorf("the hint of batch %d replaced the one of batch 5", got.seen)
+	}
+}
+
+// After a crash that lost commits, and after a failover, positions are given again that a hint believes spent.
+func TestHintsEndWithTheServersLife(t *testing.T) {
+	t.Parallel()
+	var h hints
+	h.put(1, life, newHint().advance(sight{window: window{0}, next: 9, xmin: 9, seen: 7, own: []int64{3}, last: map[int64]int64{0: 3}, upTo: endless}))
+	if h.get(1, life).open.contains(3) {
+		t.Fatal("position 3 was handed out")
+	}
+	next := life.Add(time.Minute)
+	if !h.get(1, next).open.contains(3) {
+		t.Error("position 3 may be another row's in the next life of the server")
+	}
+	h.put(1, next, newHint())
+	h.put(1, life, newHint().advance(sight{window: window{0}, next: 9, xmin: 9, seen: 9, own: []int64{4}, last: map[int64]int64{0: 4}, upTo: endless}))
+	if !h.get(1, next).open.contains(4) {
+		t.Error("a claim of the life before told the next one about its positions")
 	}
 }

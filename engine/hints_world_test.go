@@ -193,7 +193,7 @@ func (w *hintWorld) produce(p *hintProducer) {
 		w.nextSeq[lane]++
 		w.rows = append(w.rows, r)
 		for i, process := range w.processes {
-			if h := process.hints.get(r.lane); h.closed[r.gen] {
+			if h := process.hints.get(r.lane, life); h.closed[r.gen] {
 				w.t.Fatalf("process %d closed generation %d of lane %d, and position %d was written into it", i, r.gen, lane, r.seq)
 			}
 		}
@@ -246,7 +246,7 @@ func (w *hintWorld) prune() {
 func (w *hintWorld) checkHints() {
 	for i, process := range w.processes {
 		for lane := range int32(hintLanes) {
-			h := process.hints.get(lane)
+			h := process.hints.get(lane, life)
 			if last := h.open[len(h.open)-1]; last.hi != endless || last.lo > w.nextSeq[lane] {
 				w.t.Fatalf("process %d: open %s of lane %d leaves out positions that nobody has taken (next is %d)", i, h.open, lane, w.nextSeq[lane])
 			}
@@ -290,7 +290,7 @@ func (w *hintWorld) settle() {
 	}
 	for i, process := range w.processes {
 		for lane := range int32(hintLanes) {
-			h := process.hints.get(lane)
+			h := process.hints.get(lane, life)
 			if len(h.open) != 1 {
 				w.t.Fatalf("process %d keeps the holes %s of lane %d for ever", i, h.open, lane)
 			}
@@ -353,7 +353,7 @@ func (c *hintClaim) step() (over bool) {
 			c.sights = append(c.sights, sight{xmin: xmin, next: c.xid, window: c.win, last: map[int64]int64{}})
 		}
 		for _, lane := range c.lanes {
-			h := c.process.hints.get(lane)
+			h := c.process.hints.get(lane, life)
 			c.known = append(c.known, h)
 			c.gens = union(c.gens, h.generations(c.win))
 		}
@@ -455,6 +455,6 @@ func (c *hintClaim) remember() {
 	for i, lane := range c.lanes {
 		s := c.sights[i]
 		s.upTo = reach(len(c.picked) < c.limit, i, lastRank, lastSeq)
-		c.process.hints.put(lane, c.known[i].advance(s))
+		c.process.hints.put(lane, life, c.known[i].advance(s))
 	}
 }

@@ -31,6 +31,9 @@ type statementData struct {
 	children
 }
 
+// Incarnation tells one life of the server from the next.
+func (statementData) Incarnation() string { return incarnation }
+
 // statements renders templates for one schema. Safe for concurrent use.
 type statements struct {
 	schema    string

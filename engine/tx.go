@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,8 +19,16 @@ const ringAttempts = 16
 // A txn is one of the engine's own transactions.
 type txn struct {
 	pgx.Tx
-	op  string
-	xid uint64 // known after the statement of queueXid was answered
+	op   string
+	txid // known after the statement of queueXid was answered
+}
+
+// A txid is the identity of a transaction, as far as Settle can ask for it. The number alone is none: PostgreSQL gives it
+// again when a crash took the WAL of the transaction that had it, which is the ordinary fate of a commit in flight.
+type txid struct {
+	xid    uint64
+	server time.Time // when its server was started, or last recovered from a crash
+	at     time.Time // a moment within the transaction, by that server's clock
 }
 
 // transact runs fn in a transaction that states READ COMMITTED, whatever the session's default is: every check against
@@ -39,13 +48,17 @@ func (e *Engine) transact(ctx context.Context, op string, fn func(*txn) (commit 
 	}()
 	commit, err := fn(t)
 	if err != nil {
-		return fail(op, "", err)
+		err = fail(op, "", err)
+		if mine := (*Error)(nil); tx.Conn().IsClosed() && errors.As(err, &mine) {
+			mine.unsent = true
+		}
+		return err
 	}
 	if !commit {
 		return nil
 	}
 	if err := tx.Commit(ctx); err != nil {
-		return commitError(op, t.xid, err)
+		return commitError(op, t.txid, err)
 	}
 	return nil
 }
@@ -68,12 +81,17 @@ func (e *Engine) untilCurrent(ctx context.Context, op string, fn func(*txn) (mov
 	return &Error{Op: op, Err: ErrBusy}
 }
 
+// incarnation is an SQL expression: when the server was started or last recovered from a crash, whichever is later. A
+// crash of one backend makes the server recover without starting anew; its statistics are then gone, which everybody may
+// see.
+const incarnation = `greatest(pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time())`
+
 // queueXid makes the transaction's id part of the batch. It must stand before any statement that takes a sequence
 // value: a claim may pass a hole in a lane only when every transaction that could fill it has ended, and it knows them
 // by their ids (hazard 2). It is also what Settle asks about.
 func (t *txn) queueXid(b *pgx.Batch) {
-	b.Queue(`/* awa:` + t.op + ` */ SELECT pg_current_xact_id()::text::bigint`).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&t.xid)
+	b.Queue(`/* awa:` + t.op + ` */ SELECT pg_current_xact_id()::text::bigint, ` + incarnation + `, clock_timestamp()`).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&t.xid, &t.server, &t.at)
 	})
 }
 
