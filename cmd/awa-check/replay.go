@@ -14,6 +14,7 @@ import (
 
 	"github.com/awa-engine/awa/cmd/awa-check/internal/report"
 	"github.com/awa-engine/awa/cmd/awa-check/internal/term"
+	"github.com/awa-engine/awa/chaos"
 	"github.com/awa-engine/awa/fuzz"
 	"github.com/awa-engine/awa/pgtest"
 )
@@ -32,13 +33,20 @@ func (a *app) replay() *cobra.Command {
 		Use:   "replay FILE|FOLDER",
 		Short: "Run saved failures again and say whether they still fail",
 		Long: `Runs a seed file, or every seed file of a folder, again: exit code 1 says that one still fails. Operations that
-have no place any more are passed over.`,
+have no place any more are passed over. A folder that a chaos run left is judged again, from its files.`,
 		Example: `  awa-check replay awa-failures/lockstep-42.txt
-  awa-check replay fuzz/seeds`,
+  awa-check replay fuzz/seeds
+  awa-check replay awa-chaos-42`,
 		Args: cobra.ExactArgs(1),
 	}
 	a.wantsServer(cmd)
 	cmd.RunE = a.does(func(ctx context.Context, r *report.Report, args []string) error {
+		if chaos.IsRun(args[0]) {
+			verdict, err := chaos.Judge(args[0])
+			r.Items = append(r.Items, verdict)
+			a.term.Printf("%s", verdict.Form())
+			return chaosError(verdict, err)
+		}
 		files, err := seedFiles(args[0])
 		if err != nil {
 			return err
