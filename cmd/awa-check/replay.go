@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/awa-engine/awa/chaos"
 	"github.com/awa-engine/awa/cmd/awa-check/internal/report"
 	"github.com/awa-engine/awa/cmd/awa-check/internal/term"
-	"github.com/awa-engine/awa/chaos"
 	"github.com/awa-engine/awa/fuzz"
 	"github.com/awa-engine/awa/pgtest"
 )
@@ -44,7 +44,7 @@ have no place any more are passed over. A folder that a chaos run left is judged
 		if chaos.IsRun(args[0]) {
 			verdict, err := chaos.Judge(args[0])
 			r.Items = append(r.Items, verdict)
-			a.term.Printf("%s", verdict.Form())
+			a.term.Printf("%s\n", verdict.Summary())
 			return chaosError(verdict, err)
 		}
 		files, err := seedFiles(args[0])
