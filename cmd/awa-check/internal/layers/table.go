@@ -14,8 +14,9 @@ func Print(t *term.Terminal, items []Item, took report.Seconds) {
 		term.Column{Title: "layer"}, term.Column{Title: "name"}, term.Column{Title: "what ran"},
 		term.Column{Title: "how much"}, term.Column{Title: "seconds", Right: true}, term.Column{Title: "result"},
 	)
-	counts := map[string]int{}
+	counts, parts := map[string]int{}, 0
 	for _, i := range items {
+		parts += len(i.NotRun)
 		style := map[string]term.Style{"ok": term.Good, "NOT RUN": term.Warn, "FAILED": term.Bad}[i.Result()]
 		counts[i.Result()]++
 		table.Row(term.Text(i.Layer), term.Text(i.Name), term.Text(i.What), term.Text(i.Did.String()),
@@ -25,7 +26,8 @@ func Print(t *term.Terminal, items []Item, took report.Seconds) {
 	for _, i := range items {
 		printRest(t, i)
 	}
-	t.Printf("\n%d layers: %d ok, %d failed, %d not run, %s s\n", len(items), counts["ok"], counts["FAILED"], counts["NOT RUN"], took)
+	t.Printf("\n%d layers: %d ok, %d failed, %d not run (and %d parts of others), %s s\n",
+		len(items), counts["ok"], counts["FAILED"], counts["NOT RUN"], parts, took)
 }
 
 func printRest(t *term.Terminal, i Item) {
