@@ -38,11 +38,11 @@ type PruneOutcome struct {
 // attempt of them open, no producer with uncommitted rows. What the slot held of history enters the permanent counts.
 //
 // failedRetention is how long failed rows are kept at least, counted from their end; fractions of a second round up, 0
-// keeps none. A slot with failed rows inside it is skipped (carrying them forward is not implemented in this version).
+// keeps none. A slot with failed rows inside it is skipped (this version does not carry them forward).
 //
-// Waiting is bounded by Config.MaintenanceLockTimeout, and a holder seen by two calls of this engine in a row isn't
-// waited for at all (P7). It is safe with any number of leaders. Errors: ErrInvalid; ErrCorrupt when the rows contradict
-// each other, nothing was truncated then.
+// Each wait for a lock is bounded by Config.MaintenanceLockTimeout, and a holder seen by two calls of this engine in a
+// row isn't waited for at all (P7). It is safe with any number of leaders. Errors: ErrInvalid; ErrCorrupt when the rows
+// contradict each other, nothing was truncated then.
 func (e *Engine) PruneQueue(ctx context.Context, failedRetention time.Duration) (PruneOutcome, error) {
 	const op = "PruneQueue"
 	if err := checkDuration(op, "failedRetention", failedRetention); err != nil {
@@ -64,13 +64,14 @@ func wholeSeconds(d time.Duration) int64 {
 	return int64((d + time.Second - 1) / time.Second)
 }
 
-// pruning is one prune under way. The order of its steps is the protocol: mutex, ring, slot row, cheap refusal, holders,
+// pruning is one prune under way. The order of its steps is the protocol: mutex, ring, slot row, holders, cheap refusal,
 // child locks, proof, truncate.
 type pruning struct {
 	e         *Engine
 	op        string
 	ring      ring
-	retention int64 // seconds
+	retention int64  // seconds
+	lockWait  string // the session's own lock_timeout
 
 	out PruneOutcome
 }
@@ -106,11 +107,12 @@ func (p *pruning) steps(ctx context.Context, t *txn) error {
 	if _, err := t.Exec(ctx, p.e.sql.get("lock_slot", at), p.ring.slot(g)); err != nil {
 		return err
 	}
-	if active, err := p.refuse(ctx, t, at); err != nil || active {
+	known, err := p.lookForHolders(ctx, t, at)
+	if err != nil {
 		return err
 	}
-	if known, err := p.lookForHolders(ctx, t, at); err != nil || known {
-		return err
+	if active, err := p.refuse(ctx, t, at); err != nil || active || known {
+		return err // Status is PruneBlocked from the start
 	}
 	if err := p.lockChildren(ctx, t, at); err != nil {
 		return err
@@ -123,11 +125,12 @@ func (p *pruning) steps(ctx context.Context, t *txn) error {
 }
 
 // lockRing takes the prune mutex, then the ring's, which also holds rotation off, and reads the cursor in a later
-// statement.
+// statement. From here on each wait is bounded: to read a child that somebody has to himself is a wait, too.
 func (p *pruning) lockRing(ctx context.Context, t *txn) (w window, err error) {
 	sql := p.e.sql
 	var b pgx.Batch
 	t.queueXid(&b)
+	b.Queue(sql.get("set_lock_timeout", children{}), p.e.lockWait).QueryRow(func(row pgx.Row) error { return row.Scan(&p.lockWait) })
 	b.Queue(sql.get("no_jit", children{}))
 	b.Queue(sql.get("lock_prune_mutex", children{}))
 	b.Queue(sql.get("lock_ring", children{Ring: p.ring}))
@@ -140,7 +143,7 @@ func (p *pruning) lockRing(ctx context.Context, t *txn) (w window, err error) {
 func (p *pruning) refuse(ctx context.Context, t *txn, at children) (active bool, err error) {
 	err = t.QueryRow(ctx, p.e.sql.get(p.ring.name+"_slot_active", at), p.out.Generation).Scan(&active)
 	if active {
-		p.out.Status = PruneSkippedActive
+		p.out.Status, p.out.Holder = PruneSkippedActive, nil
 	}
 	return active, err
 }
@@ -160,7 +163,7 @@ func (p *pruning) lookForHolders(ctx context.Context, t *txn, at children) (know
 	}
 	if again := p.e.holders.seen(p.ring.name, p.out.Generation, now); again != nil {
 		p.out.Holder = again
-		return true, nil // Status is PruneBlocked from the start
+		return true, nil
 	}
 	return false, nil
 }
@@ -169,10 +172,6 @@ func (p *pruning) lookForHolders(ctx context.Context, t *txn, at children) (know
 // setting is per lock, and goes back to what it was (hazard 15).
 func (p *pruning) lockChildren(ctx context.Context, t *txn, at children) error {
 	sql := p.e.sql
-	var before string
-	if err := t.QueryRow(ctx, sql.get("set_lock_timeout", children{}), p.e.lockWait).Scan(&before); err != nil {
-		return err
-	}
 	var b pgx.Batch
 	if p.ring.name == "queue" {
 		// The proof reads the claim ring; its locks come before the queue ring's.
@@ -180,7 +179,7 @@ func (p *pruning) lockChildren(ctx context.Context, t *txn, at children) error {
 	}
 	b.Queue(sql.get("lock_gate", at))
 	b.Queue(sql.get("lock_rest", at))
-	b.Queue(sql.get("restore_lock_timeout", children{}), before)
+	b.Queue(sql.get("restore_lock_timeout", children{}), p.lockWait)
 	return send(ctx, t, &b)
 }
 

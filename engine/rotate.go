@@ -17,7 +17,7 @@ const (
 	RotateSkippedNextNotPruned RotateStatus = "skipped_next_not_pruned"
 	// RotateSkippedIdle: neither the current nor a sealed slot holds anything, so that turning would gain nothing.
 	RotateSkippedIdle RotateStatus = "skipped_idle"
-	// RotateBlocked: another maintenance transaction holds the ring's mutex.
+	// RotateBlocked: another maintenance transaction holds the ring's mutex, or somebody a child.
 	RotateBlocked RotateStatus = "blocked"
 )
 
@@ -28,13 +28,12 @@ type RotateOutcome struct {
 }
 
 // RotateQueue makes the next slot of the queue ring current, for new jobs to go into. It is safe with any number of
-// leaders and never waits.
+// leaders and waits for none; a wait for somebody's exclusive lock on a child is bounded by Config.MaintenanceLockTimeout.
 func (e *Engine) RotateQueue(ctx context.Context) (RotateOutcome, error) {
 	return e.rotate(ctx, "RotateQueue", e.queue)
 }
 
-// RotateClaims makes the next slot of the claim ring current, for new receipts to go into. It is safe with any number of
-// leaders and never waits.
+// RotateClaims makes the next slot of the claim ring current, for new receipts to go into. Otherwise like RotateQueue.
 func (e *Engine) RotateClaims(ctx context.Context) (RotateOutcome, error) {
 	return e.rotate(ctx, "RotateClaims", e.claim)
 }
@@ -45,16 +44,17 @@ func (e *Engine) rotate(ctx context.Context, op string, r ring) (RotateOutcome, 
 		var w window
 		var b pgx.Batch
 		t.queueXid(&b)
+		b.Queue(e.sql.get("set_lock_timeout", children{}), e.lockWait)
 		b.Queue(e.sql.get("lock_ring", children{Ring: r}))
 		b.Queue(e.sql.get("read_window", children{Ring: r})).QueryRow(func(row pgx.Row) error { return row.Scan(&w) })
-		if err := send(ctx, t, &b); err != nil {
-			if isLockTimeout(err) {
-				return false, nil
-			}
-			return false, err
-		}
 		var holds bool
-		err := t.QueryRow(ctx, e.sql.get("holds_anything", children{Ring: r, Slots: r.slotsOf(w)})).Scan(&holds)
+		err := send(ctx, t, &b)
+		if err == nil {
+			err = t.QueryRow(ctx, e.sql.get("holds_anything", children{Ring: r, Slots: r.slotsOf(w)})).Scan(&holds)
+		}
+		if isLockTimeout(err) {
+			return false, nil
+		}
 		if err != nil {
 			return false, err
 		}
