@@ -98,8 +98,8 @@ SELECT EXISTS (SELECT FROM ready r LEFT JOIN spent s USING (lane_id) WHERE NOT i
        OR (SELECT n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(receipts) r) FROM closed),
        EXISTS (SELECT FROM spent s LEFT JOIN ready r USING (lane_id) WHERE NOT isempty(s.seqs - coalesce(r.seqs, '{}')))
        OR EXISTS (SELECT FROM history h LEFT JOIN spent s USING (lane_id) WHERE NOT isempty(h.seqs - coalesce(s.seqs, '{}')))
-       OR EXISTS (SELECT FROM {{.S}}.ready_entries_{{.Queue}} WHERE ready_generation <> $1::bigint)
-{{end}}
+{{range .Ring.Children}}       OR EXISTS (SELECT FROM {{$.S}}.{{.}}_{{$.Queue}} WHERE ready_generation <> $1::bigint)
+{{end}}{{end}}
 
 {{define "claim_slot_proof"}}
 /* awa:PruneClaims */
@@ -116,8 +116,8 @@ SELECT false,
        claimed.n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(claimed.receipts) r)
        OR closed.n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(closed.receipts) r),
        NOT isempty(closed.receipts - claimed.receipts)
-       OR EXISTS (SELECT FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE claim_generation <> $1::bigint)
-  FROM claimed, closed
+{{range .Ring.Children}}       OR EXISTS (SELECT FROM {{$.S}}.{{.}}_{{$.Claim}} WHERE claim_generation <> $1::bigint)
+{{end}}  FROM claimed, closed
 {{end}}
 
 {{/* Folds exactly what TRUNCATE removes: no filter by generation. */}}

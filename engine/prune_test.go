@@ -1,0 +1,318 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/awa-engine/awa/engine"
+)
+
+// Neither a job that nobody claimed nor an open attempt is pruned; both rings say so without taking a lock on a child.
+func TestPruneSkipsWhatIsActive(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	queue, claims := rings[0], rings[1]
+	b.wantPrune(t, queue, engine.PruneNothing, -1)
+	b.wantPrune(t, claims, engine.PruneNothing, -1)
+	b.enqueue(t, "q", 2)
+	attempts := b.claim(t, "q", 1)
+	b.wantRotate(t, queue, engine.Rotated, 1)
+	b.wantRotate(t, claims, engine.Rotated, 1)
+	b.wantPrune(t, claims, engine.PruneSkippedActive, 0)
+	b.complete(t, attempts)
+	b.wantPrune(t, claims, engine.Pruned, 0)
+	b.wantPrune(t, queue, engine.PruneSkippedActive, 0) // the second job
+	attempts = b.claim(t, "q", 1)
+	b.wantPrune(t, queue, engine.PruneSkippedActive, 0) // its attempt, whose receipt stands in another claim slot
+	b.complete(t, attempts)
+	b.wantPrune(t, queue, engine.Pruned, 0)
+	b.wantCounts(t, "q", engine.Counts{PrunedCompleted: 2})
+}
+
+// A rescued attempt is closed in its own claim slot, and its job goes on in the current queue slot: both old slots are
+// spent then.
+func TestPruneBehindARescue(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.claimNew(t, "q", 3)
+	b.wantRotate(t, rings[0], engine.Rotated, 1)
+	b.wantRotate(t, rings[1], engine.Rotated, 1)
+	b.clock.advance(time.Minute)
+	if swept, err := b.RescueStale(t.Context(), time.Second, 10); err != nil || swept.Requeued != 3 {
+		t.Fatal(swept, err)
+	}
+	b.wantPrune(t, rings[0], engine.Pruned, 0)
+	b.wantPrune(t, rings[1], engine.Pruned, 0)
+	b.wantCounts(t, "q", engine.Counts{Available: 3})
+	b.claim(t, "q", 3)
+}
+
+// A reader with a lock on one child blocks the prune. The first call waits for a moment and names him; the second has
+// seen him before and doesn't wait. It goes on once he is gone.
+func TestPruneBlockedByAReader(t *testing.T) {
+	for i, child := range []string{"ready_entries_0", "done_entries_0", "receipt_completion_batches_0", "lease_claim_batches_0", "lease_claim_closure_batches_0"} {
+		r := rings[i/3]
+		t.Run(child, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			ctx := t.Context()
+			b.complete(t, b.claimNew(t, "q", 1))
+			b.wantRotate(t, r, engine.Rotated, 1)
+			reader := begin(t, b.pool, pgx.ReadCommitted)
+			if _, err := reader.Exec(ctx, b.sql(`LOCK TABLE %s.`+child+` IN ACCESS SHARE MODE`)); err != nil {
+				t.Fatal(err)
+			}
+			pid := int32(reader.Conn().PgConn().PID())
+			waits := &statements{}
+			e := b.open(t, connect(t, 2, func(cfg *pgxpool.Config) { cfg.ConnConfig.Tracer = waits }))
+			for i := range 3 {
+				waits.reset()
+				out, err := r.prune(e, ctx)
+				if err != nil || out.Status != engine.PruneBlocked || out.Holder == nil || out.Holder.PID != pid || out.Holder.Age <= 0 || out.Holder.Transaction == "" {
+					t.Fatalf("call %d: %+v %+v, %v", i, out, out.Holder, err)
+				}
+				if asked := waits.contain("IN ACCESS EXCLUSIVE MODE"); asked != (i == 0) {
+					t.Errorf("call %d asked for the lock: %v", i, asked)
+				}
+			}
+			// Another transaction of the same session is another holder: worth a wait again.
+			if err := reader.Rollback(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := r.prune(e, ctx); err != nil || out.Status != engine.Pruned || out.Holder != nil {
+				t.Fatal(out, err)
+			}
+		})
+	}
+}
+
+// What doesn't conflict isn't in the way: a reader of the sealed slot's neighbours, and one who has ended his statement.
+func TestPruneBesideReadersOfOtherSlots(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.complete(t, b.claimNew(t, "q", 1))
+	b.wantRotate(t, rings[0], engine.Rotated, 1)
+	reader := begin(t, b.pool, pgx.RepeatableRead)
+	if _, err := reader.Exec(t.Context(), b.sql(`SELECT count(*) FROM %s.ready_entries_1`)); err != nil {
+		t.Fatal(err)
+	}
+	b.wantPrune(t, rings[0], engine.Pruned, 0) // also while an old snapshot is held
+}
+
+// An empty sealed slot costs a row of the ledger and no TRUNCATE: the files stay.
+func TestEmptySlotIsPrunedWithoutTruncate(t *testing.T) {
+	eachRing(t, func(t *testing.T, b *bundle, r turning) {
+		attempts := b.claimNew(t, "q", 1)
+		b.wantRotate(t, r, engine.Rotated, 1)
+		if r.name == "queue" {
+			b.wantRotate(t, r, engine.Rotated, 2)
+		}
+		b.complete(t, attempts)
+		before := b.objects(t)
+		b.wantPrune(t, r, engine.Pruned, 0)
+		after := b.objects(t)
+		if before[r.gate+"_0"] == after[r.gate+"_0"] {
+			t.Error("the slot with rows was not truncated")
+		}
+		if r.name == "queue" {
+			b.wantPrune(t, r, engine.Pruned, 1)
+			if n := b.objects(t)["ready_entries_1"]; n != before["ready_entries_1"] {
+				t.Error("the empty slot was truncated")
+			}
+		}
+	})
+}
+
+// Failed rows keep their slot while they are inside the retention: to the second, the bound itself included, fractions
+// rounded up, 0 for none.
+func TestFailedRetention(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		age, retention time.Duration
+		want           engine.PruneStatus
+	}{
+		{0, time.Second, engine.PruneSkippedActive},
+		{time.Second, time.Second, engine.PruneSkippedActive},
+		{time.Second + time.Microsecond, time.Second, engine.Pruned},
+		{time.Second, time.Millisecond, engine.PruneSkippedActive},
+		{time.Second, 1, engine.PruneSkippedActive},
+		{2 * time.Second, time.Second + 1, engine.PruneSkippedActive},
+		{72 * time.Hour, 72 * time.Hour, engine.PruneSkippedActive},
+		{72*time.Hour + time.Millisecond, 72 * time.Hour, engine.Pruned},
+		{time.Hour, 100 * 366 * 24 * time.Hour, engine.PruneSkippedActive},
+		{0, 0, engine.Pruned},
+		{-time.Hour, 0, engine.Pruned}, // finalized in the future, by a clock that was set back
+		{-time.Hour, time.Second, engine.PruneSkippedActive},
+	} {
+		t.Run(fmt.Sprintf("%s old, %s kept", c.age, c.retention), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			attempts := b.claimNew(t, "q", 2)
+			if results, err := b.Fail(t.Context(), []engine.Failure{{Receipt: attempts[0].Receipt, Message: "m"}}); err != nil || results[0].Err != nil {
+				t.Fatal(results, err)
+			}
+			b.complete(t, attempts[1:])
+			b.wantRotate(t, rings[0], engine.Rotated, 1)
+			b.clock.advance(c.age)
+			out, err := b.PruneQueue(t.Context(), c.retention)
+			if err != nil || out.Status != c.want || out.Generation != 0 {
+				t.Fatalf("%+v, %v, want %s", out, err, c.want)
+			}
+			want := engine.Counts{Completed: 1, Failed: 1}
+			if c.want == engine.Pruned {
+				want = engine.Counts{PrunedCompleted: 1, PrunedFailed: 1}
+			}
+			b.wantCounts(t, "q", want)
+		})
+	}
+}
+
+// The permanent counts grow by queue, over several prunes, and by what was there only.
+func TestPruneFoldsIntoPermanentCounts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for round := range int64(5) {
+		for _, queue := range []string{"a", "b"} {
+			attempts := b.claimNew(t, queue, 4)
+			failures := []engine.Failure{{Receipt: attempts[0].Receipt}, {Receipt: attempts[1].Receipt}}
+			if queue == "b" {
+				failures = failures[:1]
+			}
+			if _, err := b.Fail(t.Context(), failures); err != nil {
+				t.Fatal(err)
+			}
+			b.complete(t, attempts[len(failures):])
+		}
+		b.turn(t)
+		b.wantCounts(t, "a", engine.Counts{PrunedCompleted: 2 * (round + 1), PrunedFailed: 2 * (round + 1)})
+		b.wantCounts(t, "b", engine.Counts{PrunedCompleted: 3 * (round + 1), PrunedFailed: round + 1})
+	}
+	b.wantCounts(t, "c", engine.Counts{})
+}
+
+// Rows that contradict each other stop the prune, whoever wrote them: nothing is truncated.
+func TestPruneOfContradictingRows(t *testing.T) {
+	const closure = `INSERT INTO %s.lease_claim_closure_batches SELECT claim_generation, batch_id, closed_at, ready_generation, lane_id, closed_count, claim_slot, ready_slot, 'completed', receipt_ranges FROM %s.lease_claim_closure_batches LIMIT 1`
+	cases := map[string]struct {
+		ring turning
+		sql  string
+	}{
+		"a double closure, in the claim ring": {rings[1], closure},
+		"a double closure, in the queue ring": {rings[0], closure},
+		"a closure of no attempt":             {rings[1], `INSERT INTO %s.lease_claim_closure_batches SELECT claim_generation, batch_id, closed_at, ready_generation, lane_id, 1, claim_slot, ready_slot, 'completed', '{[900000,900001)}' FROM %s.lease_claim_closure_batches LIMIT 1`},
+		"a claim written twice":               {rings[1], `INSERT INTO %s.lease_claim_batches SELECT claim_generation, batch_id + 100, claimed_at, ready_generation, lane_id, claimed_count, claim_slot, ready_slot, receipt_ranges, job_ids, run_leases, lane_seqs FROM %s.lease_claim_batches LIMIT 1`},
+		"a claim of another generation":       {rings[1], `UPDATE %s.lease_claim_batches SET claim_generation = 77 WHERE batch_id = (SELECT min(batch_id) FROM %s.lease_claim_batches)`},
+		"a closure of another generation":     {rings[1], `INSERT INTO %s.lease_claim_closure_batches SELECT 77, batch_id, closed_at, ready_generation, lane_id, 1, claim_slot, ready_slot, 'completed', '{[900000,900001)}' FROM %s.lease_claim_closure_batches LIMIT 1`},
+		"evidence twice":                      {rings[0], `INSERT INTO %s.ready_claim_attempt_batches SELECT ready_generation, batch_id + 100, lane_id, claimed_count, ready_slot, lane_seqs FROM %s.ready_claim_attempt_batches LIMIT 1`},
+		"evidence without its row":            {rings[0], `DELETE FROM %s.ready_entries WHERE lane_seq = 2`},
+		"evidence of another generation":      {rings[0], `UPDATE %s.ready_claim_attempt_batches SET ready_generation = 77 WHERE batch_id = (SELECT min(batch_id) FROM %s.ready_claim_attempt_batches)`},
+		"a row of another generation":         {rings[0], `UPDATE %s.ready_entries SET ready_generation = 77 WHERE lane_seq = 2`},
+		"history twice":                       {rings[0], `INSERT INTO %s.receipt_completion_batches SELECT * FROM %s.receipt_completion_batches LIMIT 1`},
+		"completed and failed":                {rings[0], `INSERT INTO %s.done_entries SELECT ready_generation, lane_seq, job_id, 1, created_at, lane_id, 1, ready_slot, 'failed', '[]' FROM %s.ready_entries WHERE lane_seq = 1`},
+		"history of another generation":       {rings[0], `UPDATE %s.receipt_completion_batches SET ready_generation = 77`},
+		"a failed row of another generation":  {rings[0], `UPDATE %s.done_entries SET ready_generation = 77`},
+		"a failed row for nothing":            {rings[0], `UPDATE %s.done_entries SET lane_seq = 99`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			attempts := b.claimNew(t, "q", 2)
+			b.complete(t, attempts)
+			attempts = b.claimNew(t, "q", 1)
+			if results, err := b.Fail(t.Context(), []engine.Failure{{Receipt: attempts[0].Receipt}}); err != nil || results[0].Err != nil {
+				t.Fatal(results, err)
+			}
+			b.wantRotate(t, c.ring, engine.Rotated, 1)
+			b.exec(t, c.sql)
+			before := b.rowCounts(t)
+			for range 2 {
+				out, err := c.ring.prune(b.Engine, t.Context())
+				if !errors.Is(err, engine.ErrCorrupt) {
+					t.Errorf("got %+v, %v, want corruption", out, err)
+				}
+			}
+			b.wantUnchanged(t, before)
+		})
+	}
+}
+
+// Evidence that is missing makes the row look unclaimed, and a closure that is missing the attempt open.
+func TestPruneOfMissingRows(t *testing.T) {
+	for sql, r := range map[string]turning{
+		`DELETE FROM %s.ready_claim_attempt_batches`: rings[0],
+		`DELETE FROM %s.lease_claim_closure_batches`: rings[1],
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.complete(t, b.claimNew(t, "q", 2))
+			b.wantRotate(t, r, engine.Rotated, 1)
+			b.exec(t, sql)
+			before := b.rowCounts(t)
+			b.wantPrune(t, r, engine.PruneSkippedActive, 0)
+			b.wantUnchanged(t, before)
+		})
+	}
+}
+
+// A prune's settings end with it: the pooled session keeps its own (hazard 15).
+func TestSettingsDontLeakIntoTheSession(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	b.pool = connect(t, 1, set("lock_timeout", "4321ms", "plan_cache_mode", "auto"))
+	b.Engine = b.open(t, b.pool)
+	const settings = `SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings
+		WHERE name IN ('lock_timeout', 'statement_timeout', 'plan_cache_mode', 'jit', 'search_path', 'transaction_isolation', 'transaction_read_only')
+		   OR name LIKE 'enable\_%'`
+	before := one[string](t, b, settings)
+	same := func(after string) {
+		t.Helper()
+		if got := one[string](t, b, settings); got != before {
+			t.Errorf("after %s the session has\n%s\nand had\n%s", after, got, before)
+		}
+	}
+	attempts := b.claimNew(t, "q", 3)
+	same("a claim")
+	b.complete(t, attempts[:1])
+	same("a completion")
+	b.clock.advance(time.Minute)
+	if _, err := b.RescueStale(ctx, time.Second, 10); err != nil {
+		t.Fatal(err)
+	}
+	same("a rescue")
+	b.complete(t, b.claim(t, "q", 2))
+	b.turn(t)
+	same("a prune")
+	blocker := begin(t, server.TestPool(t, 1), pgx.ReadCommitted)
+	b.complete(t, b.claimNew(t, "q", 1))
+	b.wantRotate(t, rings[0], engine.Rotated, 2)
+	if _, err := blocker.Exec(ctx, b.sql(`LOCK TABLE %s.ready_entries_1 IN ACCESS SHARE MODE`)); err != nil {
+		t.Fatal(err)
+	}
+	b.wantPrune(t, rings[0], engine.PruneBlocked, 1)
+	same("a blocked prune")
+}
+
+// Somebody who has a child to himself blocks a prune that only wants to read it, too; he is named.
+func TestPruneBesideAnExclusiveLock(t *testing.T) {
+	eachRing(t, func(t *testing.T, b *bundle, r turning) {
+		b.complete(t, b.claimNew(t, "q", 1))
+		b.wantRotate(t, r, engine.Rotated, 1)
+		tx := begin(t, b.pool, pgx.ReadCommitted)
+		if _, err := tx.Exec(t.Context(), b.sql(`LOCK TABLE %s.`+r.gate+`_0 IN ACCESS EXCLUSIVE MODE`)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if out := b.wantPrune(t, r, engine.PruneBlocked, 0); out.Holder == nil || out.Holder.PID != int32(tx.Conn().PgConn().PID()) {
+				t.Errorf("the holder is %+v", out.Holder)
+			}
+		}
+	})
+}
