@@ -62,9 +62,6 @@ func (s spans) minus(t spans) spans {
 	return out
 }
 
-// and returns the values that are in both sets.
-func (s spans) and(t spans) spans { return s.minus(s.minus(t)) }
-
 // size returns how many values the set has; endless when it has no end.
 func (s spans) size() int64 {
 	var n int64
