@@ -1,0 +1,113 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/awa-engine/awa/model"
+)
+
+// An Operation is a line of a session: an action of the model, or the installation of the schema, which the model has no
+// word for.
+type Operation struct {
+	Action model.Action // nil: Migrate
+}
+
+// migrateName is the line of an installation.
+const migrateName = "Migrate"
+
+// String is the line.
+func (o Operation) String() string {
+	if o.Action == nil {
+		return migrateName
+	}
+	return o.Action.String()
+}
+
+func (o Operation) name() string {
+	if o.Action == nil {
+		return migrateName
+	}
+	return o.Action.Name()
+}
+
+// ParseOperation reads a line.
+func ParseOperation(line string) (Operation, error) {
+	if line == migrateName {
+		return Operation{}, nil
+	}
+	a, err := model.Parse(line)
+	return Operation{a}, err
+}
+
+// An Answer is what the engine said to an operation, with the database's numbers of jobs.
+type Answer struct {
+	Jobs     []int64      // Enqueue, EnqueueTx
+	Handouts []Handout    // Claim
+	Stale    []bool       // Complete, Fail: by attempt
+	Status   model.Status // rotations and prunes
+	Promoted int
+	Requeued int // RescueStale, as Failed and Busy
+	Failed   int
+	Busy     int
+}
+
+// A Handout is a job of a claim's answer.
+type Handout struct {
+	Job            int64
+	Lease, Attempt int
+}
+
+// tell is the answer as people read it, in the model's words; names are the jobs' numbers in the story.
+func (a Answer) tell(op Operation, names map[int64]int) string {
+	var parts []string
+	switch op := op.Action.(type) {
+	case model.Enqueue, model.EnqueueTx:
+		return fmt.Sprintf("jobs=%d", len(a.Jobs))
+	case model.Claim:
+		for _, h := range a.Handouts {
+			parts = append(parts, fmt.Sprintf("%s/%d/%d", jobName(names, h.Job), h.Lease, h.Attempt))
+		}
+		return "claimed=" + listOr(parts)
+	case model.Complete:
+		return a.tellClosed(op.Attempts)
+	case model.Fail:
+		return a.tellClosed(op.Attempts)
+	case model.Promote:
+		return fmt.Sprintf("promoted=%d", a.Promoted)
+	case model.RescueStale:
+		text := fmt.Sprintf("requeued=%d failed=%d", a.Requeued, a.Failed)
+		if a.Busy > 0 {
+			text += fmt.Sprintf(" busy=%d", a.Busy)
+		}
+		return text
+	case model.RotateQueue, model.RotateClaims, model.PruneQueue, model.PruneClaims:
+		return string(a.Status)
+	}
+	return "ok"
+}
+
+// jobName is the model's number of a job of the setup; jobs of the sessions have none that is the same in every order.
+func jobName(names map[int64]int, id int64) string {
+	if n, ok := names[id]; ok {
+		return fmt.Sprint(n)
+	}
+	return "new"
+}
+
+func (a Answer) tellClosed(attempts []model.AttemptID) string {
+	var parts []string
+	for i, id := range attempts {
+		if i < len(a.Stale) {
+			parts = append(parts, model.ClosedAttempt{ID: id, Stale: a.Stale[i]}.String())
+		}
+	}
+	return "closed=" + listOr(parts)
+}
+
+func listOr(parts []string) string {
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ",")
+}

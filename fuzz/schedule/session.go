@@ -1,0 +1,275 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/awa-engine/awa/engine"
+	"github.com/awa-engine/awa/model"
+)
+
+// A session is a process of the scenario: an engine with a pool of its own, whose connections are gates. It runs one
+// operation at a time.
+type session struct {
+	index int
+	stage *stage
+	pool  *pgxpool.Pool
+	run   atomic.Pointer[run] // nil: the gates are open
+
+	mu    sync.Mutex
+	gates []*gate
+
+	// Of the run, used by the session's goroutine alone.
+	engine *engine.Engine
+	now    atomic.Int64
+	txs    map[int]pgx.Tx
+}
+
+// sessionConnections is one for a caller's transaction, one for the engine, and one to spare.
+const sessionConnections = 3
+
+func newSession(ctx context.Context, st *stage, index int) (*session, error) {
+	s := &session{index: index, stage: st}
+	cfg, err := pgxpool.ParseConfig(st.dsn)
+	if err != nil {
+		return nil, err
+	}
+	cfg.MaxConns = sessionConnections
+	// Every execution brings its statement's text along, so that nothing depends on which connection has run it before.
+	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	cfg.ConnConfig.DescriptionCacheCapacity = 4096
+	cfg.ConnConfig.AfterNetConnect = func(_ context.Context, _ *pgconn.Config, conn net.Conn) (net.Conn, error) {
+		g := newGate(conn, s)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.gates = append(s.gates, g)
+		return g, nil
+	}
+	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		if g, ok := conn.PgConn().Conn().(*gate); ok {
+			g.pid.Store(int32(conn.PgConn().PID()))
+		}
+		return nil
+	}
+	cfg.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+		return nil, err
+	}
+	return s, s.connect(ctx)
+}
+
+// connect opens all connections of the pool, so that none is opened under a schedule.
+func (s *session) connect(ctx context.Context) error {
+	var conns []*pgxpool.Conn
+	defer func() {
+		for _, c := range conns {
+			c.Release()
+		}
+	}()
+	for range sessionConnections {
+		c, err := s.pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		conns = append(conns, c)
+	}
+	return nil
+}
+
+// pids are the server processes of the session.
+func (s *session) pids() []int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var pids []int32
+	for _, g := range s.gates {
+		pids = append(pids, g.pid.Load())
+	}
+	return pids
+}
+
+// open starts the session's process anew: what an engine remembers is of one run.
+func (s *session) open(ctx context.Context, wait time.Duration) error {
+	s.txs = map[int]pgx.Tx{}
+	if s.stage.scenario.bare {
+		return nil
+	}
+	var err error
+	s.engine, err = engine.Open(ctx, s.pool, engine.Config{
+		Schema:                 s.stage.schema,
+		Now:                    func() time.Time { return logicalTime(s.now.Load()) },
+		MaintenanceLockTimeout: wait,
+	})
+	for _, queue := range s.stage.scenario.World.Queues {
+		if err == nil {
+			err = s.engine.RegisterQueue(ctx, queue)
+		}
+	}
+	return err
+}
+
+// await holds a statement until the scheduler lets it go; false means that the connection was closed meanwhile.
+func (s *session) await(g *gate, u unit) bool {
+	r := s.run.Load()
+	if r == nil {
+		return true
+	}
+	a := &arrival{gate: g, unit: u, permit: make(chan struct{})}
+	select {
+	case r.events <- event{session: s.index, arrival: a}:
+	case <-r.freed:
+		return true
+	case <-g.closed:
+		return false
+	}
+	select {
+	case <-a.permit:
+		return true
+	case <-r.freed:
+		return true
+	case <-g.closed:
+		return false
+	}
+}
+
+// close rolls back what the session left open.
+func (s *session) end(ctx context.Context) {
+	for _, tx := range s.txs {
+		_ = tx.Rollback(ctx) // a failure closes the connection, which ends the transaction
+	}
+}
+
+// epoch is logical time 0.
+var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func logicalTime(n int64) time.Time { return epoch.Add(time.Duration(n) * time.Second) }
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// errNoSuchAttempt: the operation names an attempt that this schedule hasn't handed out; it is passed over.
+var errNoSuchAttempt = errors.New("no such attempt yet")
+
+var isolationLevels = map[model.Isolation]pgx.TxIsoLevel{
+	model.ReadCommitted: pgx.ReadCommitted, model.RepeatableRead: pgx.RepeatableRead, model.Serializable: pgx.Serializable,
+}
+
+// apply runs one operation on the engine.
+func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error) {
+	e := s.engine
+	switch op := op.Action.(type) {
+	case nil:
+		w := s.stage.scenario.World
+		cfg := engine.Config{Schema: s.stage.schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots}
+		return Answer{}, engine.Migrate(ctx, s.pool, cfg)
+	case model.Enqueue:
+		s.now.Store(int64(op.Now))
+		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts)
+		if op.Count > 1 {
+			a.Jobs, err = e.EnqueueMany(ctx, jobs)
+			return a, err
+		}
+		id, err := e.Enqueue(ctx, jobs[0])
+		return Answer{Jobs: []int64{id}}, err
+	case model.Begin:
+		tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: isolationLevels[op.Isolation]})
+		s.txs[op.Tx] = tx
+		return a, err
+	case model.EnqueueTx:
+		s.now.Store(int64(op.Now))
+		a.Jobs, err = e.EnqueueTx(ctx, s.txs[op.Tx], jobParams(op.Queue, op.Priority, op.Count, op.Attempts)...)
+		return a, err
+	case model.Commit:
+		tx := s.txs[op.Tx]
+		delete(s.txs, op.Tx)
+		return a, tx.Commit(ctx)
+	case model.Rollback:
+		tx := s.txs[op.Tx]
+		delete(s.txs, op.Tx)
+		return a, tx.Rollback(ctx)
+	case model.Claim:
+		s.now.Store(int64(op.Now))
+		attempts, err := e.Claim(ctx, op.Queue, op.Limit)
+		for _, at := range attempts {
+			a.Handouts = append(a.Handouts, Handout{Job: at.Receipt.JobID(), Lease: int(at.Receipt.RunLease()), Attempt: at.Attempt})
+			s.stage.learn(at.Receipt)
+		}
+		return a, err
+	}
+	return s.applyRest(ctx, op)
+}
+
+// applyRest runs what closes attempts, and maintenance.
+func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err error) {
+	e := s.engine
+	switch op := op.Action.(type) {
+	case model.Complete:
+		s.now.Store(int64(op.Now))
+		receipts, err := s.stage.receiptsOf(op.Attempts)
+		if err != nil {
+			return a, err
+		}
+		results, err := e.Complete(ctx, receipts)
+		return closed(results), err
+	case model.Fail:
+		s.now.Store(int64(op.Now))
+		receipts, err := s.stage.receiptsOf(op.Attempts)
+		if err != nil {
+			return a, err
+		}
+		var failures []engine.Failure
+		for _, r := range receipts {
+			failures = append(failures, engine.Failure{Receipt: r, Message: "no"})
+		}
+		results, err := e.Fail(ctx, failures)
+		return closed(results), err
+	case model.Promote:
+		s.now.Store(int64(op.Now))
+		a.Promoted, err = e.Promote(ctx, op.Limit)
+	case model.RescueStale:
+		s.now.Store(int64(op.Now))
+		out, err := e.RescueStale(ctx, seconds(op.Older), op.Limit)
+		return Answer{Requeued: out.Requeued, Failed: out.Failed, Busy: out.Busy}, err
+	case model.RotateQueue:
+		s.now.Store(int64(op.Now))
+		out, err := e.RotateQueue(ctx)
+		return Answer{Status: model.Status(out.Status)}, err
+	case model.RotateClaims:
+		s.now.Store(int64(op.Now))
+		out, err := e.RotateClaims(ctx)
+		return Answer{Status: model.Status(out.Status)}, err
+	case model.PruneQueue:
+		s.now.Store(int64(op.Now))
+		out, err := e.PruneQueue(ctx, seconds(op.Retention))
+		return Answer{Status: model.Status(out.Status)}, err
+	case model.PruneClaims:
+		s.now.Store(int64(op.Now))
+		out, err := e.PruneClaims(ctx)
+		return Answer{Status: model.Status(out.Status)}, err
+	default:
+		err = fmt.Errorf("a session can't run %s", op)
+	}
+	return a, err
+}
+
+func closed(results []engine.Result) (a Answer) {
+	for _, r := range results {
+		a.Stale = append(a.Stale, engine.Stale(r.Err))
+	}
+	return a
+}
+
+func jobParams(queue string, priority, count, attempts int) []engine.JobParams {
+	jobs := make([]engine.JobParams, count)
+	for i := range jobs {
+		jobs[i] = engine.JobParams{Queue: queue, Kind: "k", Priority: priority, MaxAttempts: attempts}
+	}
+	return jobs
+}
