@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// testFunction is one test, benchmark or example.
+// testFunction is one test or example.
 type testFunction struct {
 	file, name string
 	calls      []string // operations that it calls itself
 	reaches    []string // those, and what the functions call that it uses
 }
 
-var runnable = regexp.MustCompile(`^(Test|Benchmark|Fuzz|Example)(\P{Ll}|$)`)
+var runnable = regexp.MustCompile(`^(Test|Fuzz|Example)(\P{Ll}|$)`) // a benchmark judges nothing
 
 // readTests finds out which operations each test of a folder comes to. It goes by names alone: a test calls an
 // operation where it calls something of that name with a context, and uses what its body mentions.
