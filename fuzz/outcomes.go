@@ -1,0 +1,34 @@
+package fuzz
+
+import "fmt"
+
+// expectedOutcomes are what of some size must have seen: a generator that never gets there tests nothing, however long it
+// runs.
+var expectedOutcomes = []string{
+	"Enqueue", "Begin", "EnqueueTx", "Commit", "Rollback", "Promote jobs", "Claim some", "Complete ok", "Complete stale", "Fail ok",
+	"Fail stale", "RescueStale requeued", "RescueStale failed", "RotateQueue rotated", "RotateQueue skipped_idle",
+	"RotateQueue skipped_next_not_pruned", "RotateClaims rotated", "RotateClaims skipped_idle", "RotateClaims skipped_next_not_pruned",
+	"PruneQueue pruned", "PruneQueue skipped_active", "PruneQueue blocked", "PruneQueue nothing", "PruneClaims pruned",
+	"PruneClaims skipped_active", "PruneClaims nothing", "Counts", "Job available", "Job scheduled", "Job running", "Job completed",
+	"Job failed", "Job not_found", "Reopen",
+}
+
+// enoughSteps is how many steps must have seen every expected outcome.
+const enoughSteps = 4_000
+
+// Vacuous says, in a sentence each, what this run was too narrow to see; nothing for a short run.
+func (r *Report) Vacuous() []string {
+	if r.Steps == 0 {
+		return []string{"no step was made"}
+	}
+	if r.Steps < enoughSteps || r.Failure != nil {
+		return nil
+	}
+	var missing []string
+	for _, outcome := range expectedOutcomes {
+		if r.Actions[outcome] == 0 {
+			missing = append(missing, fmt.Sprintf("%q never happened in %d steps", outcome, r.Steps))
+		}
+	}
+	return missing
+}
