@@ -282,22 +282,6 @@ func TestCancelledMigrationLeavesNothing(t *testing.T) {
 	}
 }
 
-// cancelAt is a tracer that cancels a context when the nth statement begins.
-type cancelAt struct {
-	n      int64
-	begun  atomic.Int64
-	cancel context.CancelFunc
-}
-
-func (c *cancelAt) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	if c.begun.Add(1) == c.n {
-		c.cancel()
-	}
-	return ctx
-}
-
-func (c *cancelAt) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-
 // A database that can't store every text is refused before anything is written.
 func TestDatabaseInAnotherEncoding(t *testing.T) {
 	t.Parallel()

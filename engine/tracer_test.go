@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -50,3 +51,43 @@ func (s *statements) contain(text string) bool {
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.sent, func(sql string) bool { return strings.Contains(sql, text) })
 }
+
+// beforeCommit is a tracer that is called when a COMMIT is about to be sent: everything that the transaction holds, it
+// holds then.
+type beforeCommit func(*pgx.Conn)
+
+func (f beforeCommit) TraceQueryStart(ctx context.Context, conn *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if q.SQL == "commit" {
+		f(conn)
+	}
+	return ctx
+}
+
+func (beforeCommit) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// cancelAt is a tracer that cancels a context when the nth statement or batch begins. Set n and cancel before.
+type cancelAt struct {
+	n      int64
+	begun  atomic.Int64
+	cancel context.CancelFunc
+}
+
+func (c *cancelAt) count() {
+	if c.begun.Add(1) == c.n && c.cancel != nil {
+		c.cancel()
+	}
+}
+
+func (c *cancelAt) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.count()
+	return ctx
+}
+
+func (c *cancelAt) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	c.count()
+	return ctx
+}
+
+func (c *cancelAt) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData)     {}
+func (c *cancelAt) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (c *cancelAt) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
