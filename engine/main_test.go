@@ -52,6 +52,8 @@ type clock struct {
 	at time.Time
 }
 
+func newClock() *clock { return &clock{at: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)} }
+
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +68,7 @@ func (c *clock) advance(d time.Duration) {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	b := &bundle{schema: schemas.Get(t), pool: server.TestPool(t, 8), clock: &clock{at: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	b := &bundle{schema: schemas.Get(t), pool: server.TestPool(t, 8), clock: newClock()}
 	b.Engine = b.open(t, b.pool)
 	return b
 }
