@@ -2,7 +2,7 @@ package fuzz
 
 import "fmt"
 
-// expectedOutcomes are what of some size must have seen: a generator that never gets there tests nothing, however long it
+// expectedOutcomes are what a run of some size must have seen: a generator that never gets there tests nothing, however long it
 // runs.
 var expectedOutcomes = []string{
 	"Enqueue", "Begin", "EnqueueTx", "Commit", "Rollback", "Promote jobs", "Claim some", "Complete ok", "Complete stale", "Fail ok",
