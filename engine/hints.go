@@ -135,13 +135,11 @@ func (h *hints) get(lane int32, server time.Time) hint {
 }
 
 // put replaces the hint, unless one that has seen more came first: the lane's lock is released by the commit, before
-// this is called. What was learnt in an earlier life of the server is dropped.
+// this is called. What was learnt in another life of the server is dropped; lives aren't ordered, since a replica that
+// takes over may have been started before.
 func (h *hints) put(lane int32, server time.Time, next hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if server.Before(h.server) {
-		return
-	}
 	if h.lanes == nil || !server.Equal(h.server) {
 		h.server, h.lanes = server, map[int32]hint{}
 	}
