@@ -16,7 +16,8 @@ LOCK TABLE {{.S}}.ready_entries_{{.Queue}}, {{.S}}.receipt_completion_batches_{{
 {{/* What is open of what was asked: the members of existing batches that no closure covers. Neither generation may be
      pruned: a pruned claim generation had no open attempt left, and a pruned ready generation neither, so that nothing
      found is the right answer then, too. The closures of a batch are read through their index, so that the cost follows
-     how often a batch was closed in parts, not how many attempts were ever closed (ADR 0003). */}}
+     how often a batch was closed in parts, not how many attempts were ever closed (ADR 0003). OFFSET 0 keeps the order: on an
+     empty child the planner would rather go through all of it once, and a plan outlives the moment (hazard 13). */}}
 {{define "open_members"}}
 WITH guard AS MATERIALIZED (
     SELECT NOT EXISTS (SELECT FROM {{.S}}.claim_ring_prunes WHERE generation = $1::bigint)
@@ -26,7 +27,7 @@ WITH guard AS MATERIALIZED (
                 - coalesce((SELECT range_agg(c.receipt_ranges) FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} c
                              WHERE c.batch_id = b.batch_id), '{}') AS closing
       FROM unnest($3::bigint[], $4::text[]) AS a(batch_id, asked)
-      JOIN {{.S}}.lease_claim_batches_{{.Claim}} b ON b.batch_id = a.batch_id
+     CROSS JOIN LATERAL (SELECT * FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE batch_id = a.batch_id OFFSET 0) b
      WHERE (SELECT ok FROM guard) AND b.claim_generation = $1::bigint AND b.ready_generation = ANY ($2::bigint[])
 ), closing AS MATERIALIZED (
     SELECT * FROM found WHERE NOT isempty(closing)

@@ -1,24 +1,70 @@
 package engine
 
-import "strings"
+import (
+	"maps"
+	"strings"
+	"text/template/parse"
+)
 
 // CompleteSQL is Complete's statement for claim slot 0 and queue slot 0, and the settings it runs under.
 func (e *Engine) CompleteSQL() (settings, statement string) {
 	return e.sql.get("plan_settings", children{}), e.sql.get("complete", children{})
 }
 
-// Statements renders every statement of the engine, by name, for slots that every installation has. Templates that are
-// only parts of others are left out: they have no comment that names an operation.
+// PlanSettings is what hot transactions begin with.
+func (e *Engine) PlanSettings() string { return e.sql.get("plan_settings", children{}) }
+
+// Statements renders every statement, fragments left out, for children 1 of both rings, reading the slots 0, 1 and 3.
 func (e *Engine) Statements() map[string]string {
-	all := map[string]string{}
-	for _, r := range []ring{e.queue, e.claim} {
-		for _, t := range e.sql.templates.Templates() {
-			var b strings.Builder
-			at := children{Slots: []int{0, 1}, Ring: r}
-			if err := t.Execute(&b, statementData{S: e.sql.schema, children: at}); err == nil && strings.Contains(b.String(), "/* awa:") {
-				all[t.Name()+" of the "+r.name+" ring"] = strings.TrimSpace(b.String())
+	fragments := map[string]bool{}
+	for _, t := range e.sql.templates.Templates() {
+		if t.Tree != nil {
+			for name := range included(t.Root) {
+				fragments[name] = true
 			}
 		}
 	}
-	return all
+	texts := map[string]string{}
+	for _, t := range e.sql.templates.Templates() {
+		name := t.Name()
+		if fragments[name] || strings.HasSuffix(name, ".sql") {
+			continue
+		}
+		for _, r := range []ring{e.queue, e.claim} {
+			if other := map[string]string{"queue": "claim_slot_", "claim": "queue_slot_"}[r.name]; strings.HasPrefix(name, other) {
+				continue
+			}
+			texts[name+" "+r.name] = e.sql.get(name, children{Queue: 1, Claim: 1, Slots: []int{0, 1, r.slots - 1}[:r.slots/2+1], Ring: r})
+		}
+	}
+	return texts
+}
+
+// included lists the templates that a node calls.
+func included(n parse.Node) map[string]bool {
+	names := map[string]bool{}
+	add := func(list *parse.ListNode) {
+		if list == nil {
+			return
+		}
+		for _, child := range list.Nodes {
+			maps.Copy(names, included(child))
+		}
+	}
+	switch n := n.(type) {
+	case *parse.ListNode:
+		add(n)
+	case *parse.TemplateNode:
+		names[n.Name] = true
+	case *parse.RangeNode:
+		add(n.List)
+		add(n.ElseList)
+	case *parse.IfNode:
+		add(n.List)
+		add(n.ElseList)
+	case *parse.WithNode:
+		add(n.List)
+		add(n.ElseList)
+	}
+	return names
 }

@@ -15,7 +15,7 @@
     SELECT m.ready_slot, m.ready_generation, m.lane_id, m.lane_seq, m.job_id, m.run_lease, r.attempt + 1, 'failed',
            coalesce($5::timestamptz, statement_timestamp()), {{template "errors_and" "($7::text[])[width_bucket(m.receipt_id, $6::bigint[])]"}}
       FROM ({{template "closing_members" .}}) m
-      JOIN {{.S}}.ready_entries_{{.Queue}} r ON r.lane_id = m.lane_id AND r.lane_seq = m.lane_seq
+     CROSS JOIN LATERAL (SELECT * FROM {{.S}}.ready_entries_{{.Queue}} WHERE lane_id = m.lane_id AND lane_seq = m.lane_seq OFFSET 0) r
     RETURNING 1 AS n
 )
 {{template "closed" .}}

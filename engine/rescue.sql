@@ -20,9 +20,9 @@ SELECT b.claimed_at, b.batch_id, b.ready_generation,
                                       WHERE c.batch_id = b.batch_id), '{}'))::text
   FROM {{.S}}.lease_claim_batches_{{.Claim}} b
  WHERE b.claim_generation = $1::bigint
-   AND (b.claimed_at, b.batch_id) > ($2::timestamptz, $3::bigint)
-   AND (b.claimed_at, b.batch_id) < ($4::timestamptz, $5::bigint)
- ORDER BY b.claimed_at, b.batch_id
+   AND (b.claimed_at, b.batch_id + 0) > ($2::timestamptz, $3::bigint)
+   AND (b.claimed_at, b.batch_id + 0) < ($4::timestamptz, $5::bigint)
+ ORDER BY b.claimed_at, b.batch_id + 0
  LIMIT $6::integer
 {{end}}
 
@@ -46,7 +46,8 @@ SELECT b.claimed_at, b.batch_id, b.ready_generation,
      CROSS JOIN LATERAL ({{range $i, $slot := .Slots}}{{if $i}}
            UNION ALL{{end}}
            SELECT e.* FROM {{$.S}}.ready_entries_{{$slot}} e
-            WHERE m.ready_slot = {{$slot}} AND e.lane_id = m.lane_id AND e.lane_seq = m.lane_seq{{end}}) r
+            WHERE m.ready_slot = {{$slot}} AND e.lane_id = m.lane_id AND e.lane_seq = m.lane_seq{{end}}
+           OFFSET 0) r
 ), requeued AS (
     INSERT INTO {{.S}}.ready_entries_{{.Queue}}
            (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, max_attempts, created_at, kind, args, errors)
