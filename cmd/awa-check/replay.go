@@ -16,6 +16,7 @@ import (
 	"github.com/awa-engine/awa/cmd/awa-check/internal/report"
 	"github.com/awa-engine/awa/cmd/awa-check/internal/term"
 	"github.com/awa-engine/awa/fuzz"
+	"github.com/awa-engine/awa/fuzz/schedule"
 	"github.com/awa-engine/awa/pgtest"
 )
 
@@ -96,6 +97,14 @@ func seedFiles(path string) ([]string, error) {
 func (a *app) replayAll(ctx context.Context, server *pgtest.Server, files []string) ([]replayItem, error) {
 	var items []replayItem
 	for _, file := range files {
+		if text, err := os.ReadFile(file); err == nil && schedule.IsSeed(string(text)) {
+			item, err := a.replaySchedule(ctx, file)
+			if err != nil {
+				return items, err
+			}
+			items = append(items, item)
+			continue
+		}
 		seed, err := fuzz.Load(file)
 		if err != nil {
 			return items, err

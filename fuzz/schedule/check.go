@@ -47,7 +47,6 @@ func Explore(ctx context.Context, server *pgtest.Server, database string, sc *Sc
 	if o.Mode != nil {
 		mode = *o.Mode
 	}
-	began := time.Now()
 	r := &Result{Scenario: sc.Name, Sessions: len(sc.Sessions), Mode: mode.Kind, Outcomes: map[string]int{}}
 	if mode.Kind == Bounded {
 		r.Limit = mode.String()
@@ -57,6 +56,7 @@ func Explore(ctx context.Context, server *pgtest.Server, database string, sc *Sc
 		return nil, fmt.Errorf("scenario %s: %w", sc.Name, err)
 	}
 	defer func() { err = errors.Join(err, st.close(context.WithoutCancel(ctx))) }()
+	began := time.Now()
 	x := &exploration{stage: st, mode: mode, options: o, result: r, seen: map[Expectation]bool{}, began: began}
 	for _, fire := range sc.LockTimeout {
 		if err := x.branch(ctx, fire); err != nil {
@@ -93,6 +93,7 @@ type exploration struct {
 type strategy interface {
 	chooser
 	begin()
+	again() // the run that was begun
 	next() bool
 }
 
@@ -113,6 +114,10 @@ func (x *exploration) branch(ctx context.Context, fire bool) error {
 		}
 		s.begin()
 		o, err := x.stage.perform(ctx, fire, s)
+		for err == nil && o.prepared {
+			s.again()
+			o, err = x.stage.perform(ctx, fire, s)
+		}
 		if err != nil {
 			return fmt.Errorf("schedule %d: %w", x.result.Schedules+1, err)
 		}

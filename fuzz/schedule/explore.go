@@ -16,10 +16,10 @@ type explorer struct {
 	mode  Mode
 	nodes []*node
 	depth int // of the run under way
+	known int // nodes, when it began
 
 	events []happening // of the run under way
 	cut    bool        // the run goes on along a path that was run before, in another order: nothing is to be learnt
-	cuts   int         // such runs
 }
 
 // A node is a point of the path at which somebody had to be chosen.
@@ -66,8 +66,14 @@ func (b bitset) union(c bitset) bitset {
 
 func newExplorer(mode Mode) *explorer { return &explorer{mode: mode} }
 
+// again takes back what the last run added to the path: it counts for nothing.
+func (e *explorer) again() {
+	e.nodes = e.nodes[:e.known]
+	e.begin()
+}
+
 // begin starts the next run.
-func (e *explorer) begin() { e.depth, e.events, e.cut = 0, nil, false }
+func (e *explorer) begin() { e.depth, e.known, e.events, e.cut = 0, len(e.nodes), nil, false }
 
 // choose follows the path, and makes it longer at its end.
 func (e *explorer) choose(_ int, at []candidate, last int) (int, error) {
@@ -88,7 +94,6 @@ func (e *explorer) choose(_ int, at []candidate, last int) (int, error) {
 	n.chosen = e.first(n)
 	if n.chosen < 0 { // everybody is asleep: an order that was run before
 		e.cut = true
-		e.cuts++
 		return byDefault(at, last), nil
 	}
 	switch e.mode.Kind {

@@ -27,6 +27,8 @@ type gate struct {
 	once   sync.Once
 	pumped sync.WaitGroup
 
+	known map[string]bool // texts that were prepared, used by the pump alone
+
 	tx transaction // of the statements let go, for their footprints
 }
 
@@ -34,7 +36,7 @@ type gate struct {
 const queueRoom = 256
 
 func newGate(conn net.Conn, s *session) *gate {
-	g := &gate{Conn: conn, session: s, answered: make(chan byte, 1), queue: make(chan unit, queueRoom), closed: make(chan struct{})}
+	g := &gate{Conn: conn, session: s, answered: make(chan byte, 1), queue: make(chan unit, queueRoom), known: map[string]bool{}, closed: make(chan struct{})}
 	g.pumped.Go(g.pump)
 	return g
 }
@@ -110,6 +112,7 @@ func (g *gate) pump() {
 		}
 		switch {
 		case u.kind == transparent, u.kind == synchronise, skipping:
+			g.describe(u.described)
 			if _, err := g.Conn.Write(u.raw); err != nil {
 				return // the driver's Read meets it, too
 			}
@@ -120,6 +123,17 @@ func (g *gate) pump() {
 				return
 			}
 			skipping = u.kind == extended && last == 'E'
+		}
+	}
+}
+
+// describe tells the session of texts that this connection prepares for the first time. (The driver prepares some again
+// that ended in an error.)
+func (g *gate) describe(texts []string) {
+	for _, text := range texts {
+		if !g.known[text] {
+			g.known[text] = true
+			g.session.prepares()
 		}
 	}
 }

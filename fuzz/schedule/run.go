@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,7 +18,9 @@ type run struct {
 	fire   bool // the branch of lock_timeout
 	events chan event
 	freed  chan struct{} // closed: nothing is held any more
-	wg     sync.WaitGroup
+
+	prepared atomic.Bool // a statement was prepared under way
+	wg       sync.WaitGroup
 
 	state   []sessionState
 	outcome *Outcome
@@ -88,6 +90,7 @@ type Outcome struct {
 	Waits    int
 	Failure  *Failure
 	schedule []int
+	prepared bool // statements were prepared under way: the run counts for nothing
 }
 
 // A Failure is what a schedule has violated.
@@ -159,6 +162,7 @@ func (st *stage) perform(ctx context.Context, fire bool, c chooser) (_ *Outcome,
 	if err != nil || r.cycle != "" {
 		err = errors.Join(err, st.reconnect(context.WithoutCancel(ctx)))
 	}
+	r.outcome.prepared = r.prepared.Load()
 	return r.outcome, err
 }
 
@@ -212,7 +216,7 @@ func (r *run) schedule(ctx context.Context, c chooser) error {
 		} else {
 			tx.sees = shown
 		}
-		step.Commits = len(a.gate.tx.written) > 0 && a.unit.kind == simple && isCommit(a.unit.sql)
+		step.Commits = len(a.gate.tx.written) > 0 && r.stage.catalog.parse(a.unit.sql).kind == commits
 		r.outcome.Steps = append(r.outcome.Steps, step)
 		r.outcome.schedule = append(r.outcome.schedule, chosen)
 		r.let(chosen)
@@ -345,8 +349,6 @@ func failureOf(sc *Scenario, d *Done) *Failure {
 	}
 	return &Failure{What: what, Detail: d.Err.Error()}
 }
-
-func isCommit(sql string) bool { return strings.HasPrefix(strings.ToLower(sql), "commit") }
 
 func (r *run) describe() string {
 	text := ""

@@ -16,12 +16,19 @@ type sampler struct {
 	run      int
 
 	priority []int
+	drawn    []int // priority, as it was at the start
 	changes  []int
 	step     int
 }
 
 func newSampler(m Mode, seed uint64, sessions int) *sampler {
 	return &sampler{mode: m, random: rand.New(rand.NewPCG(seed, 0)), sessions: sessions, steps: 20}
+}
+
+// again runs the same priorities and changes.
+func (s *sampler) again() {
+	s.step = 0
+	s.priority = slices.Clone(s.drawn)
 }
 
 func (s *sampler) begin() {
@@ -31,6 +38,7 @@ func (s *sampler) begin() {
 	for i := range s.priority {
 		s.priority[i] += s.mode.Depth // the lower ones are for those that fall behind
 	}
+	s.drawn = slices.Clone(s.priority)
 	s.changes = nil
 	for range s.mode.Depth - 1 {
 		s.changes = append(s.changes, s.random.IntN(s.steps))

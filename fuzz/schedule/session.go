@@ -44,9 +44,7 @@ func newSession(ctx context.Context, st *stage, index int) (*session, error) {
 		return nil, err
 	}
 	cfg.MaxConns = sessionConnections
-	// Every execution brings its statement's text along, so that nothing depends on which connection has run it before.
-	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	cfg.ConnConfig.DescriptionCacheCapacity = 4096
+	cfg.ConnConfig.StatementCacheCapacity = 4096
 	cfg.ConnConfig.AfterNetConnect = func(_ context.Context, _ *pgconn.Config, conn net.Conn) (net.Conn, error) {
 		g := newGate(conn, s)
 		s.mu.Lock()
@@ -137,6 +135,14 @@ func (s *session) await(g *gate, u unit) bool {
 		return true
 	case <-g.closed:
 		return false
+	}
+}
+
+// prepares notes that a connection meets a statement for the first time. Preparing takes locks on its tables, before the
+// gate: the run is no schedule, and has to be run again.
+func (s *session) prepares() {
+	if r := s.run.Load(); r != nil {
+		r.prepared.Store(true)
 	}
 }
 

@@ -276,13 +276,10 @@ func (st *stage) touch(u unit, f Footprint) {
 		}
 		return
 	}
-	names := st.catalog.written(u.sql)
-	if strings.Contains(u.sql, "TRUNCATE") {
-		names = append(names, st.catalog.named(u.sql)...)
-	}
-	for _, name := range names {
-		for _, each := range st.catalog.withChildren(name) {
-			st.touched[each] = true
+	p := st.catalog.parse(u.sql)
+	for _, names := range [][]string{p.written, p.emptied} {
+		for _, name := range names {
+			st.touched[name] = true
 		}
 	}
 }

@@ -16,6 +16,8 @@ type Catalog struct {
 	children  map[string][]string // by table; none for a plain one
 	sequences map[string]bool
 	lanes     []string // the lanes' sequences, which statements name by oid or by another table's column
+
+	texts map[string]*parsed // by text; bounded by what the engine says
 }
 
 // A transaction is what a connection holds until it commits or rolls back, as far as other sessions can tell.
@@ -46,33 +48,93 @@ var modeNames = map[string]use{
 	"SHARE": shareLock, "SHARE ROW EXCLUSIVE": shareRowExclusive, "EXCLUSIVE": exclusiveLock, "ACCESS EXCLUSIVE": accessExclusive,
 }
 
+// A parsed statement is what its text says, whatever its parameters are.
+type parsed struct {
+	kind      statementKind
+	footprint Footprint
+	written   []string // tables, with their children
+	emptied   []string // by TRUNCATE, with their children
+	advisory  bool     // takes keys
+	lockWait  bool     // sets lock_timeout to its first parameter
+	snapshot  bool     // begins a transaction with one snapshot for all statements
+	label     string
+}
+
+type statementKind int
+
+const (
+	ordinary statementKind = iota
+	begins
+	commits
+	rollsBack
+)
+
+// parse reads a statement's text, once.
+func (c *Catalog) parse(sql string) *parsed {
+	if p, known := c.texts[sql]; known {
+		return p
+	}
+	text := strings.TrimSpace(comment.ReplaceAllString(sql, ""))
+	lower := strings.ToLower(text)
+	p := &parsed{label: c.labelOf(sql)}
+	switch {
+	case strings.HasPrefix(lower, "begin"):
+		p.kind, p.snapshot = begins, strings.Contains(lower, "repeatable") || strings.Contains(lower, "serializable")
+	case strings.HasPrefix(lower, "commit"):
+		p.kind = commits
+	case strings.HasPrefix(lower, "rollback"):
+		p.kind = rollsBack
+	case definite.MatchString(text), strings.Contains(text, "to_regclass"):
+		p.footprint = everything()
+	default:
+		p.footprint = c.statement(text)
+		p.advisory = strings.Contains(text, "advisory")
+		p.lockWait = strings.Contains(text, "set_config('lock_timeout'")
+	}
+	for _, table := range c.writtenBy(text) {
+		p.written = append(p.written, c.withChildren(table)...)
+	}
+	if strings.HasPrefix(text, "TRUNCATE") {
+		for _, table := range c.named(text) {
+			p.emptied = append(p.emptied, c.withChildren(table)...)
+		}
+	}
+	if c.texts == nil {
+		c.texts = map[string]*parsed{}
+	}
+	c.texts[sql] = p
+	return p
+}
+
 // footprint is what a statement touches when it runs in the transaction.
 func (c *Catalog) footprint(u unit, tx *transaction) Footprint {
-	text := strings.TrimSpace(comment.ReplaceAllString(u.sql, ""))
-	word, _, _ := strings.Cut(strings.ToLower(text), " ")
-	switch {
-	case word == "begin":
+	p := c.parse(u.sql)
+	switch p.kind {
+	case begins:
 		return Footprint{} // the snapshot of a transaction is taken by its first statement
-	case word == "commit":
+	case commits:
 		f := tx.locks.clone()
 		for _, table := range tx.written {
 			f.add("data:"+table, changes)
 		}
-		if len(tx.written) > 0 {
-			f.add("xid", holds)
-		}
 		return f
-	case word == "rollback":
+	case rollsBack:
 		return tx.locks.clone()
-	case definite.MatchString(text), strings.Contains(text, "to_regclass"):
-		return everything()
+	case ordinary:
 	}
-	f := c.statement(text, u)
+	f := p.footprint.clone()
+	if p.advisory {
+		keys := advisoryKeys(u)
+		for _, key := range keys {
+			f.add("key:"+key, changes)
+		}
+		f.all = f.all || len(keys) == 0
+	}
 	if tx.snapshot && !tx.taken {
 		f.add(anyData, reads)
 	}
 	if !tx.open { // it commits by itself
-		for _, table := range c.written(text) {
+		for _, table := range p.written {
 			f.add("data:"+table, changes)
 		}
 	}
@@ -80,7 +142,7 @@ func (c *Catalog) footprint(u unit, tx *transaction) Footprint {
 }
 
 // statement is what any other statement touches, wherever it runs.
-func (c *Catalog) statement(text string, u unit) Footprint {
+func (c *Catalog) statement(text string) Footprint {
 	var f Footprint
 	if m := lockTable.FindStringSubmatch(text); m != nil {
 		for _, table := range c.named(m[1]) {
@@ -97,7 +159,7 @@ func (c *Catalog) statement(text string, u unit) Footprint {
 		return f
 	}
 	truncate := strings.HasPrefix(text, "TRUNCATE")
-	written := c.written(text)
+	written := c.writtenBy(text)
 	for _, name := range c.named(text) {
 		switch {
 		case c.sequences[name]:
@@ -128,12 +190,12 @@ func (c *Catalog) statement(text string, u unit) Footprint {
 			}
 		}
 	}
-	c.functions(&f, text, u, len(written) > 0)
+	c.functions(&f, text, len(written) > 0)
 	return f
 }
 
 // functions adds what the server's functions touch.
-func (c *Catalog) functions(f *Footprint, text string, u unit, writes bool) {
+func (c *Catalog) functions(f *Footprint, text string, writes bool) {
 	if strings.Contains(text, "nextval(") {
 		for _, name := range c.lanes {
 			f.add("seq:"+name, changes)
@@ -144,15 +206,6 @@ func (c *Catalog) functions(f *Footprint, text string, u unit, writes bool) {
 	}
 	if strings.Contains(text, "pg_current_snapshot()") {
 		f.add("xid", watches)
-	}
-	if strings.Contains(text, "advisory") {
-		keys := advisoryKeys(u)
-		for _, key := range keys {
-			f.add("key:"+key, changes)
-		}
-		if len(keys) == 0 {
-			f.all = true
-		}
 	}
 }
 
@@ -206,8 +259,8 @@ func (c *Catalog) onlyInserts(text, table string) bool {
 	return mentions == inserts
 }
 
-// written lists the tables that a statement inserts into, updates or deletes from.
-func (c *Catalog) written(text string) []string {
+// writtenBy lists the tables that a statement inserts into, updates or deletes from.
+func (c *Catalog) writtenBy(text string) []string {
 	var names []string
 	for _, m := range changing.FindAllStringSubmatch(text, -1) {
 		names = append(names, c.named(m[2])...)
@@ -237,19 +290,18 @@ func (f Footprint) clone() Footprint {
 
 // let notes in the transaction that a statement was let go.
 func (tx *transaction) let(c *Catalog, u unit, f Footprint) {
-	text := strings.TrimSpace(comment.ReplaceAllString(u.sql, ""))
-	lower := strings.ToLower(text)
+	p := c.parse(u.sql)
 	switch {
-	case strings.HasPrefix(lower, "begin"):
-		*tx = transaction{open: true, snapshot: strings.Contains(lower, "repeatable") || strings.Contains(lower, "serializable")}
+	case p.kind == begins:
+		*tx = transaction{open: true, snapshot: p.snapshot}
 		return
-	case strings.HasPrefix(lower, "commit"), strings.HasPrefix(lower, "rollback"):
+	case p.kind == commits, p.kind == rollsBack:
 		*tx = transaction{}
 		return
 	case !tx.open:
 		return
 	}
-	if i := strings.Index(text, "set_config('lock_timeout'"); i >= 0 && len(u.args) > 0 {
+	if p.lockWait && len(u.args) > 0 {
 		tx.wait = parseWait(string(u.args[0]))
 	}
 	tx.taken = true
@@ -264,14 +316,7 @@ func (tx *transaction) let(c *Catalog, u unit, f Footprint) {
 			tx.locks.add(r, holds)
 		}
 	}
-	for _, table := range c.written(text) {
-		tx.written = append(tx.written, c.withChildren(table)...)
-	}
-	if strings.HasPrefix(text, "TRUNCATE") {
-		for _, table := range c.named(text) {
-			tx.written = append(tx.written, c.withChildren(table)...)
-		}
-	}
+	tx.written = append(append(tx.written, p.written...), p.emptied...)
 }
 
 // parseWait reads a value of lock_timeout; 0 is none.
@@ -287,11 +332,13 @@ func parseWait(text string) time.Duration {
 }
 
 // label tells a statement in a few words.
-func (c *Catalog) label(u unit) string {
-	text := strings.Join(strings.Fields(comment.ReplaceAllString(u.sql, "")), " ")
+func (c *Catalog) label(u unit) string { return c.parse(u.sql).label }
+
+func (c *Catalog) labelOf(sql string) string {
+	text := strings.Join(strings.Fields(comment.ReplaceAllString(sql, "")), " ")
 	text = strings.ReplaceAll(text, `"`+c.schema+`".`, "")
 	name := ""
-	if m := own.FindStringSubmatch(u.sql); m != nil {
+	if m := own.FindStringSubmatch(sql); m != nil {
 		name = m[1] + ": "
 	}
 	if len(text) > 64 {

@@ -67,7 +67,9 @@ func (r *run) lookAtWaits(ctx context.Context, in phase) (resumed bool, err erro
 	for _, w := range all {
 		i := r.stage.owners[w.pid]
 		s := &r.state[i]
-		if len(w.blockers) > 0 && !w.blocked {
+		ours := r.sessionsOf(w.blockers)
+		w.blocked = w.blocked || len(ours) > 0 // the two functions look one after the other
+		if len(w.blockers) > 0 && len(ours) == 0 {
 			return false, fmt.Errorf("session %s waits for processes %v, which are none of the scenario's", r.stage.scenario.Sessions[i].Name, w.blockers)
 		}
 		switch {
@@ -75,9 +77,9 @@ func (r *run) lookAtWaits(ctx context.Context, in phase) (resumed bool, err erro
 			s.phase, s.waitsOn, resumed = running, nil, true
 			r.resume(i)
 		case in == waiting:
-			s.waitsOn = r.sessionsOf(w.blockers)
+			s.waitsOn = ours
 		case w.blocked && !r.endsByItself(s.at.gate):
-			s.phase, s.waitsOn, found = waiting, r.sessionsOf(w.blockers), true
+			s.phase, s.waitsOn, found = waiting, ours, true
 			r.noteWait(i)
 		}
 	}

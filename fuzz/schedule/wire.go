@@ -12,6 +12,8 @@ type unit struct {
 	raw  []byte
 	sql  string
 	args [][]byte // as they stand in Bind; nil is null
+
+	described []string // texts that were prepared, and not run yet
 }
 
 type unitKind int
@@ -29,7 +31,9 @@ type splitter struct {
 	group []byte // messages of an unfinished unit
 	sql   string
 	args  [][]byte
-	bound bool // the group has a Bind
+	named map[string]string // texts of prepared statements
+
+	described []string // in this group
 }
 
 // split returns the units that became complete with these bytes.
@@ -61,18 +65,23 @@ func (s *splitter) message(m []byte) ([]unit, error) {
 	body := m[5:]
 	switch m[0] {
 	case 'P':
-		_, rest, ok := cutString(body)
+		name, rest, ok := cutString(body)
 		sql, _, ok2 := cutString(rest)
 		if !ok || !ok2 {
 			return nil, fmt.Errorf("a Parse message without its strings")
 		}
 		s.sql = sql
+		if s.named == nil {
+			s.named = map[string]string{}
+		}
+		s.named[name] = sql // also the unnamed one's
+		s.described = append(s.described, sql)
 	case 'B':
-		args, err := bindArguments(body)
+		name, args, err := bindArguments(body)
 		if err != nil {
 			return nil, err
 		}
-		s.args, s.bound = args, true
+		s.sql, s.args = s.named[name], args
 	case 'E':
 		u := unit{kind: extended, raw: append(s.group, m...), sql: s.sql, args: s.args}
 		s.forget()
@@ -82,7 +91,7 @@ func (s *splitter) message(m []byte) ([]unit, error) {
 		if m[0] == 'S' {
 			kind = synchronise
 		}
-		u := unit{kind: kind, raw: append(s.group, m...)}
+		u := unit{kind: kind, raw: append(s.group, m...), described: s.described}
 		s.forget()
 		return []unit{u}, nil
 	case 'Q':
@@ -107,7 +116,7 @@ func (s *splitter) message(m []byte) ([]unit, error) {
 // pingText is what the pool sends to see whether an idle connection lives.
 const pingText = "-- ping"
 
-func (s *splitter) forget() { s.group, s.sql, s.args, s.bound = nil, "", nil, false }
+func (s *splitter) forget() { s.group, s.sql, s.args, s.described = nil, "", nil, nil }
 
 func cutString(b []byte) (string, []byte, bool) {
 	i := bytes.IndexByte(b, 0)
@@ -117,28 +126,28 @@ func cutString(b []byte) (string, []byte, bool) {
 	return string(b[:i]), b[i+1:], true
 }
 
-// bindArguments reads the parameter values of a Bind message.
-func bindArguments(b []byte) ([][]byte, error) {
+// bindArguments reads the name of the prepared statement and the parameter values of a Bind message.
+func bindArguments(b []byte) (statement string, args [][]byte, err error) {
 	short := fmt.Errorf("a Bind message ends early")
 	_, b, ok := cutString(b)
 	if !ok {
-		return nil, short
+		return "", nil, short
 	}
-	_, b, ok = cutString(b)
+	statement, b, ok = cutString(b)
 	if !ok || len(b) < 2 {
-		return nil, short
+		return "", nil, short
 	}
 	formats := int(binary.BigEndian.Uint16(b))
 	b = b[2:]
 	if len(b) < 2*formats+2 {
-		return nil, short
+		return "", nil, short
 	}
 	b = b[2*formats:]
-	args := make([][]byte, int(binary.BigEndian.Uint16(b)))
+	args = make([][]byte, int(binary.BigEndian.Uint16(b)))
 	b = b[2:]
 	for i := range args {
 		if len(b) < 4 {
-			return nil, short
+			return "", nil, short
 		}
 		n := int(int32(binary.BigEndian.Uint32(b)))
 		b = b[4:]
@@ -146,11 +155,11 @@ func bindArguments(b []byte) ([][]byte, error) {
 			continue
 		}
 		if len(b) < n {
-			return nil, short
+			return "", nil, short
 		}
 		args[i], b = bytes.Clone(b[:n]), b[n:]
 	}
-	return args, nil
+	return statement, args, nil
 }
 
 // flushMessage asks the server to answer what it has so far; the client sees nothing of it.
