@@ -31,8 +31,9 @@ var importTable = []importRow{
 		path: "chaos/...", ours: []string{"engine", "engine/schema", "model", "fuzz", "pgtest"},
 		modules: []string{"github.com/jackc/pgx/v5"}, testModules: []string{"go.uber.org/goleak"},
 	},
+	{path: "mutants", testModules: []string{"go.uber.org/goleak"}},
 	{
-		path: "cmd/awa-check/...", ours: []string{"engine", "engine/schema", "model", "model/explore", "pgtest", "correctness/tla", "correctness/mapping", "fuzz", "fuzz/schedule", "chaos"},
+		path: "cmd/awa-check/...", ours: []string{"engine", "engine/schema", "model", "model/explore", "pgtest", "correctness/tla", "correctness/mapping", "fuzz", "fuzz/schedule", "chaos", "mutants"},
 		modules:     []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/jackc/pgx/v5", "pgregory.net/rapid"},
 		testModules: []string{"go.uber.org/goleak"},
 	},

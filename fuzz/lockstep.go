@@ -24,6 +24,8 @@ type Options struct {
 	Seed  uint64 // 0 draws one
 	// Parallel is how many sequences run at once; 2 when zero.
 	Parallel int
+	// AsDrawn keeps a finding as it was drawn, when the verdict is wanted more than a short story.
+	AsDrawn bool
 	// Progress, when set, is called after each run, by several goroutines.
 	Progress func()
 
@@ -100,10 +102,12 @@ func (l *lockstep) shard(ctx context.Context, server *pgtest.Server, i int) {
 	case p.err != nil:
 		l.stop(p.err)
 	case failed && p.found != nil:
-		smaller, err := b.shrink(ctx, l.o.lie, p.found)
-		if err != nil {
-			l.stop(err)
-			return
+		smaller := p.found
+		if !l.o.AsDrawn {
+			if smaller, err = b.shrink(ctx, l.o.lie, p.found); err != nil {
+				l.stop(err)
+				return
+			}
 		}
 		smaller.Seed = seed
 		l.mu.Lock()
@@ -144,7 +148,7 @@ type property struct {
 
 // run is one sequence.
 func (p *property) run(ctx context.Context, t *rapid.T) {
-	if p.err != nil || ctx.Err() != nil {
+	if p.err != nil || ctx.Err() != nil || p.found != nil && p.l.o.AsDrawn {
 		return // nothing more can be learnt; rapid just counts to its end
 	}
 	w := drawWorld(t)

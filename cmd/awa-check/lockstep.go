@@ -44,6 +44,7 @@ model. After every step the answers and the whole state must be equal. A failure
 	cmd.Flags().IntVar(&o.Runs, "runs", 100, "how many sequences")
 	cmd.Flags().IntVar(&o.Steps, "steps", 40, "operations of each sequence")
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 0, "draw from this seed (default: a new one, printed)")
+	cmd.Flags().BoolVar(&o.AsDrawn, "as-drawn", false, "don't shrink a failure")
 	cmd.Flags().StringVar(&out, "out", "awa-failures", "save the seed file of a failure in this `folder`")
 	a.wantsServer(cmd)
 	cmd.RunE = a.does(func(ctx context.Context, r *report.Report, _ []string) error {
