@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -48,15 +49,7 @@ func TestCountsAreExactAtAnyMoment(t *testing.T) {
 		return err
 	})
 	for range 2 {
-		loop(func(e *engine.Engine) error {
-			attempts, err := e.Claim(ctx, "q", 9)
-			if err != nil || len(attempts) == 0 {
-				return err
-			}
-			_, failed := e.Fail(ctx, []engine.Failure{{Receipt: attempts[0].Receipt}})
-			_, completed := e.Complete(ctx, receipts(attempts[1:]))
-			return errors.Join(failed, completed)
-		})
+		loop(func(e *engine.Engine) error { return work9(ctx, e) })
 	}
 	for _, r := range rings {
 		loop(func(e *engine.Engine) error {
@@ -85,6 +78,17 @@ func TestCountsAreExactAtAnyMoment(t *testing.T) {
 	if last.PrunedCompleted == 0 {
 		t.Errorf("nothing was pruned meanwhile: %+v", last)
 	}
+}
+
+// work9 claims up to nine jobs, fails the first and completes the others.
+func work9(ctx context.Context, e *engine.Engine) error {
+	attempts, err := e.Claim(ctx, "q", 9)
+	if err != nil || len(attempts) == 0 {
+		return err
+	}
+	_, failed := e.Fail(ctx, []engine.Failure{{Receipt: attempts[0].Receipt}})
+	_, completed := e.Complete(ctx, receipts(attempts[1:]))
+	return errors.Join(failed, completed)
 }
 
 // wantPossible checks counts that were read after others, while the number of all jobs was between two.
