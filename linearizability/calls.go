@@ -153,6 +153,9 @@ func (c *client) claim(ctx context.Context, queue string, limit int) error {
 
 // close closes attempts. What became of them after an error is for a rescue, or a later stale answer, to tell.
 func (c *client) close(ctx context.Context, as op, receipts []engine.Receipt) error {
+	if len(receipts) == 0 {
+		return nil
+	}
 	asked := make([]attempt, len(receipts))
 	failures := make([]engine.Failure, len(receipts))
 	for i, r := range receipts {

@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/awa-engine/awa/engine"
 )
 
 const (
-	claimMost = 6  // jobs of one claim, but in the drain
-	holdMost  = 24 // attempts that a client holds before it has to close some
+	claimMost = 16 // jobs of one claim, but in the drain
+	calmCalls = 12 // rounds of a client that is alone
+	holdMost  = 40 // attempts that a client holds before it has to close some
 )
 
 // A board is what the clients know of each other's jobs.
@@ -47,6 +49,13 @@ func (b *board) over(attempts []attempt) {
 	}
 }
 
+// busy says whether there is anything to claim, as far as is known.
+func (b *board) busy() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.live) > 0
+}
+
 // pick is a job that somebody enqueued lately; 0 when there is none.
 func (b *board) pick(rng *rand.Rand) int64 {
 	b.mu.Lock()
@@ -79,27 +88,92 @@ func (r *run) newClient(id int, p *process) *client {
 	return &client{run: r, id: id, p: p, rng: rand.New(rand.NewPCG(r.cfg.Seed, uint64(id)+1))}
 }
 
-// work makes the client's share of the calls, then helps to drain the queues until drained is done.
-func (c *client) work(ctx, drained context.Context, calls int) error {
+// work makes the client's share of the calls. Then, while all others rest, the first client claims alone, so that its
+// claims can be judged without an excuse; and all drain the queues until drained is done.
+func (c *client) work(ctx, drained context.Context, calls int, rest *rest) error {
 	for range calls {
 		if ctx.Err() != nil {
-			return nil
+			break
 		}
 		if err := c.step(ctx); err != nil {
 			return err
 		}
 		c.told()
 	}
+	rest.arrive()
+	if c.id == 0 && rest.wait(ctx) {
+		if err := c.alone(ctx); err != nil {
+			return err
+		}
+		rest.end()
+	}
+	rest.over(ctx)
 	for drained.Err() == nil {
 		moved, err := c.drain(ctx)
 		if err != nil {
 			return err
 		}
-		if !moved && !pause(drained, 10*time.Millisecond) {
+		if !moved && !pause(drained, 40*time.Millisecond) {
 			break
 		}
 	}
 	return nil
+}
+
+// alone enqueues and claims, a little at a time: more comes than goes, so that there is always something to choose from.
+func (c *client) alone(ctx context.Context) error {
+	for range calmCalls {
+		if err := c.enqueue(ctx, opEnqueueMany, 1+c.rng.IntN(8)); err != nil {
+			return err
+		}
+		for _, q := range queues {
+			if err := c.claim(ctx, q, 1+c.rng.IntN(4)); err != nil {
+				return err
+			}
+		}
+		if err := c.close(ctx, opComplete, c.take(len(c.held))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A rest is when all clients but one wait.
+type rest struct {
+	working atomic.Int64
+	begun   chan struct{} // closed when no client works any more
+	ended   chan struct{} // closed when they may go on
+}
+
+func newRest(clients int) *rest {
+	r := &rest{begun: make(chan struct{}), ended: make(chan struct{})}
+	r.working.Store(int64(clients))
+	return r
+}
+
+func (r *rest) arrive() {
+	if r.working.Add(-1) == 0 {
+		close(r.begun)
+	}
+}
+
+func (r *rest) end() { close(r.ended) }
+
+// wait waits for all to arrive, over for the end; wait is false when ctx is done before that.
+func (r *rest) wait(ctx context.Context) bool {
+	select {
+	case <-r.begun:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (r *rest) over(ctx context.Context) {
+	select {
+	case <-r.ended:
+	case <-ctx.Done():
+	}
 }
 
 // step makes one call, or lets the client die and come back.
@@ -111,22 +185,26 @@ func (c *client) step(ctx context.Context) error {
 		return c.close(ctx, opComplete, c.take(len(c.held)))
 	}
 	switch n := c.rng.IntN(1000); {
-	case n < 130:
+	case n < 120:
 		return c.enqueue(ctx, opEnqueue, 1)
-	case n < 210:
+	case n < 190:
 		return c.enqueue(ctx, opEnqueueMany, 1+c.rng.IntN(8))
-	case n < 300:
+	case n < 280:
 		return c.enqueueTx(ctx, 1+c.rng.IntN(4))
-	case n < 400:
+	case n < 350:
 		return c.look(ctx)
-	case n < 410:
+	case n < 360:
 		return c.die(ctx)
-	case n < 640 || len(c.held) == 0:
+	case n < 510:
 		return c.claim(ctx, queues[c.rng.IntN(len(queues))], 1+c.rng.IntN(claimMost))
-	case n < 700:
-		return c.close(ctx, opFail, c.take(1+c.rng.IntN(2)))
-	case n < 730 && len(c.past) > 0: // once more, which must change nothing (P3)
+	case n < 550 && len(c.past) > 0: // once more, which must change nothing (P3)
 		return c.close(ctx, opFail, []engine.Receipt{c.past[c.rng.IntN(len(c.past))]})
+	case len(c.held) == 0 && c.board.busy():
+		return c.claim(ctx, queues[c.rng.IntN(len(queues))], claimMost)
+	case len(c.held) == 0:
+		return c.enqueue(ctx, opEnqueueMany, 1+c.rng.IntN(8))
+	case n < 620:
+		return c.close(ctx, opFail, c.take(1+c.rng.IntN(2)))
 	default:
 		some := c.take(1 + c.rng.IntN(len(c.held)))
 		if c.rng.IntN(50) == 0 { // one of them twice, of which the second must be told that it is stale (hazard 28)

@@ -2,13 +2,14 @@ package linearizability
 
 import (
 	"cmp"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/awa-engine/awa/model"
 )
 
 // lifeLimit bounds the search of one job's life; a job of these histories takes microseconds.
@@ -20,11 +21,14 @@ type life struct {
 	job      job
 	born     *call // nil: no call that may have committed enqueued it
 	deferred bool
-	claims   []*call // that handed it out
 	ops      []porcupine.Operation
 
-	from, to  int64 // the first call, the last return that is known
-	goneReads bool  // a read found nothing, so that prunes matter
+	from, to int64 // the first call, the last return that is known
+	gone     int64 // the last return of a read that found nothing; 0 without one
+
+	handed   map[int64]*call // by lease: the first claim that was given the attempt
+	ended    map[int64]bool  // by lease: a call was told that it closed the attempt
+	maxLease int64           // that anything knows of
 }
 
 // bear registers the job's enqueue.
@@ -48,23 +52,33 @@ func (l *life) add(m move, c *call, from int64) {
 	l.ops = append(l.ops, porcupine.Operation{ClientId: c.Client, Input: m, Call: from, Return: c.Return, Metadata: c})
 }
 
-// lives sorts the clients' calls by job.
+// sortLives sorts the clients' calls by job.
 func (j *judging) sortLives() {
 	for _, c := range j.h.calls {
 		switch {
 		case c.Op == opJob && c.Outcome == outcomeOK:
 			l := j.life(c.Seen.Job)
 			l.add(looked(c.Seen), c, c.Call)
-			l.goneReads = l.goneReads || c.Seen.State == "not_found"
+			l.maxLease = max(l.maxLease, c.Seen.Lease)
+			if c.Seen.State == string(model.JobNotFound) {
+				l.gone = max(l.gone, c.Return)
+			}
 		case c.Op == opClaim && c.Outcome == outcomeOK:
 			for _, a := range c.Attempts {
 				l := j.life(a.Job)
-				l.claims = append(l.claims, c)
+				l.maxLease = max(l.maxLease, a.Lease)
+				if l.handed[a.Lease] == nil {
+					l.handed[a.Lease] = c
+				}
 				l.add(handedOut(a, c), c, c.Call)
 			}
 		case c.Op == opComplete || c.Op == opFail:
 			j.closes(c)
 		}
+	}
+	for id := range j.stored {
+		l := j.life(id.job)
+		l.maxLease = max(l.maxLease, id.lease)
 	}
 	for _, l := range j.lives {
 		j.hidden(l)
@@ -85,42 +99,12 @@ func (j *judging) closes(c *call) {
 		parts[a.Job] = append(parts[a.Job], a)
 	}
 	for _, id := range order {
-		j.life(id).add(closed(parts[id], c), c, c.Call)
-	}
-}
-
-// hidden adds what may have happened to the job without a client's word for it. Each such call is left out where it
-// can't matter: it ended before the job's first call or began after the last answer; a rescue before any attempt was old
-// enough; a promotion of a job that wasn't deferred, or after it was handed out; a prune where every read found the job.
-func (j *judging) hidden(l *life) {
-	stale := int64(j.h.run.Plan.StaleAfter)
-	firstClaim, firstClaimed := int64(math.MaxInt64), int64(math.MaxInt64)
-	for _, c := range l.claims {
-		firstClaim, firstClaimed = min(firstClaim, c.Call), min(firstClaimed, c.Return)
-	}
-	for _, c := range j.lostClaims {
-		if c.Queue == l.job.Queue && c.Return >= l.from && c.Call <= l.to {
-			l.ops = append(l.ops, porcupine.Operation{ClientId: c.Client, Input: lostClaim(c), Call: c.Call, Return: c.Return, Metadata: c})
-			firstClaim = min(firstClaim, c.Call)
-		}
-	}
-	// Maintenance is sorted by call, and no call of it lasts longer than the longest.
-	start, _ := slices.BinarySearchFunc(j.maintenance, l.from-j.longest, func(c *call, at int64) int { return cmp.Compare(c.Call, at) })
-	for _, c := range j.maintenance[start:] {
-		if c.Call > l.to {
-			break
-		}
-		matters := c.Return >= l.from
-		switch c.Op {
-		case opRescue:
-			matters = matters && firstClaim < math.MaxInt64 && c.Return+int64(clockSlack) > firstClaim+stale
-		case opPromote:
-			matters = matters && l.deferred && c.Call <= firstClaimed
-		case opPruneQueue:
-			matters = matters && l.goneReads
-		}
-		if m, ok := perhaps(c, j.h.run.Plan.StaleAfter); ok && matters {
-			l.ops = append(l.ops, porcupine.Operation{ClientId: c.Client, Input: m, Call: c.Call, Return: c.Return, Metadata: c})
+		l := j.life(id)
+		l.add(closed(parts[id], c), c, c.Call)
+		for _, a := range parts[id] {
+			if c.Outcome == outcomeOK && !a.Stale {
+				l.ended[a.Lease] = true
+			}
 		}
 	}
 }

@@ -65,7 +65,7 @@ type judging struct {
 func (j *judging) life(id int64) *life {
 	l := j.lives[id]
 	if l == nil {
-		l = &life{id: id}
+		l = &life{id: id, handed: map[int64]*call{}, ended: map[int64]bool{}}
 		j.lives[id] = l
 	}
 	return l
@@ -86,6 +86,9 @@ func judge(h history) *judging {
 		return j
 	}
 	j.v.Seconds = rounded(time.Duration(h.end.At))
+	for _, one := range h.claims {
+		j.stored[attemptID{one.Job, one.Lease}] = one.Outcome
+	}
 	j.commits()
 	j.sortLives()
 	j.judgeLives()

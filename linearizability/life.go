@@ -189,7 +189,7 @@ func perhaps(c *call, staleAfter time.Duration) (m move, ok bool) {
 		}
 		late := micros(c.Return + int64(clockSlack))
 		m.actions = []model.Action{model.RescueStale{Older: micros(int64(staleAfter)), Limit: 1, Now: late}}
-	case c.Op == opPromote && (failed || c.Promoted > 0):
+	case c.Op == opPromote && (failed || c.Promoted > 0 || c.promotedAll()):
 		m.actions = []model.Action{model.Promote{Limit: 1, Now: micros(c.Return)}}
 	case c.Op == opPruneQueue && (failed || c.Status == string(model.Pruned)):
 		// Of one job's rows, what a prune takes is what stands in sealed slots: so the slot is sealed first.
@@ -199,5 +199,13 @@ func perhaps(c *call, staleAfter time.Duration) (m move, ok bool) {
 		return m, false
 	}
 	m.text, m.maybe = "perhaps "+string(c.Op), true
+	if c.promotedAll() {
+		m.text, m.maybe = string(c.Op), false
+	}
 	return m, true
+}
+
+// promotedAll says that a promotion left nothing behind: it had room for more, and nobody else promotes.
+func (c *call) promotedAll() bool {
+	return c.Op == opPromote && c.Outcome == outcomeOK && c.Promoted < c.Limit
 }

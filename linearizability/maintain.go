@@ -63,6 +63,7 @@ func (r *run) rescue(ctx context.Context, p *process, id int) {
 
 func (r *run) promote(ctx context.Context, p *process, id int) {
 	r.oneDuty(ctx, p, id, opPromote, func(ctx context.Context, one *call) (err error) {
+		one.Limit = sweepMost
 		one.Promoted, err = p.eng.Promote(ctx, sweepMost)
 		return err
 	})

@@ -71,7 +71,7 @@ func fence(ctx context.Context, control *pgxpool.Pool, process string) bool {
 		if !share(first, now) {
 			return true
 		}
-		if !pause(ctx, time.Millisecond) {
+		if !pause(ctx, 2*time.Millisecond) {
 			return false
 		}
 	}

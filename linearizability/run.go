@@ -154,13 +154,14 @@ func (r *run) load(ctx context.Context, on []*process, eng *engine.Engine) (drai
 	enough, stop := context.WithCancel(ctx)
 	defer stop()
 	var clients sync.WaitGroup
+	calm := newRest(r.cfg.Clients)
 	for i := range r.cfg.Clients {
 		share := r.cfg.Ops / r.cfg.Clients
 		if i < r.cfg.Ops%r.cfg.Clients {
 			share++
 		}
 		clients.Go(func() {
-			if err := r.newClient(i, on[i/2]).work(ctx, enough, share); err != nil {
+			if err := r.newClient(i, on[i/2]).work(ctx, enough, share, calm); err != nil {
 				r.keep(err)
 				cancel()
 			}

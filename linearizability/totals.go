@@ -16,7 +16,6 @@ type tally struct {
 func (j *judging) attempts() {
 	for _, one := range j.h.claims {
 		id := attemptID{one.Job, one.Lease}
-		j.stored[id] = one.Outcome
 		if strings.Contains(one.Outcome, "+") {
 			j.v.wrong(KindClosedTwice, "attempt %s was closed as %s", id, one.Outcome)
 		}

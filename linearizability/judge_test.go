@@ -1,0 +1,438 @@
+package linearizability
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const ms = int64(time.Millisecond)
+
+// A past is a small history, made by hand. Calls follow each other at 10 and 20, 30 and 40, … ms unless they say
+// otherwise; jobs are of queue mail, lane 2, and may be tried twice.
+type past struct {
+	h history
+	t int64
+}
+
+func newPast() *past {
+	plan, _ := Plan{Seed: 17}.withDefaults()
+	return &past{h: history{run: runFacts{Plan: plan}}}
+}
+
+func (p *past) call(c call) *call {
+	if c.Return == 0 {
+		c.Call, c.Return = p.t+10*ms, p.t+20*ms
+	}
+	if c.Outcome == "" {
+		c.Outcome = outcomeOK
+	}
+	p.t = max(p.t, c.Call+10*ms)
+	if c.Return < never {
+		p.t = max(p.t, c.Return)
+	}
+	p.h.calls = append(p.h.calls, &c)
+	return &c
+}
+
+func mailJob(id int64) job {
+	return job{ID: id, Mark: "m" + attemptID{id, 0}.String(), Queue: "mail", Priority: 2, Max: 2}
+}
+
+// enqueue also stores the job's ready row, at the place that its id says.
+func (p *past) enqueue(ids ...int64) {
+	var jobs []job
+	for _, id := range ids {
+		jobs = append(jobs, mailJob(id))
+		p.row(id, 0, id)
+	}
+	p.call(call{Op: opEnqueueMany, Jobs: jobs})
+}
+
+func (p *past) row(id, lease, seq int64) {
+	p.h.rows = append(p.h.rows, row{Job: id, Lease: lease, Queue: "mail", Priority: 2, Seq: seq, Mark: mailJob(id).Mark})
+}
+
+func given(id, lease int64) attempt {
+	return attempt{Job: id, Lease: lease, Try: int(lease), Priority: 2, Mark: mailJob(id).Mark}
+}
+
+func (p *past) claim(limit int, got ...attempt) *call {
+	return p.call(call{Op: opClaim, Queue: "mail", Limit: limit, Attempts: got})
+}
+
+func (p *past) complete(id, lease int64, stale bool) {
+	p.call(call{Op: opComplete, Attempts: []attempt{{Job: id, Lease: lease, Stale: stale}}})
+}
+
+func (p *past) look(id int64, state string, lease int64) {
+	p.call(call{Op: opJob, Seen: &seen{id, state, lease, int(lease)}})
+}
+
+// rescue comes when what was claimed so far is stale, and requeues n.
+func (p *past) rescue(n int) {
+	p.t += int64(p.h.run.Plan.StaleAfter)
+	p.call(call{Client: 100, Op: opRescue, Requeued: n})
+}
+
+// judge ends the history, with counts of completed and failed jobs of the queue.
+func (p *past) judge(completed, failed int64) Verdict {
+	p.h.end = &ending{At: p.t, Drained: true, Counts: map[string]counts{"mail": {Completed: completed, Failed: failed}, "invoices": {}}}
+	return judge(p.h).v
+}
+
+// kinds lists what was found.
+func kinds(v Verdict) []string {
+	var all []string
+	for k := range v.totals {
+		all = append(all, string(k))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestAccepted(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func(*past) (completed, failed int64){
+		"a plain life": func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.look(1, "available", 0)
+			p.claim(5, given(1, 1))
+			p.look(1, "running", 1)
+			p.complete(1, 1, false)
+			p.complete(1, 1, true)
+			p.call(call{Client: 100, Op: opPruneQueue, Status: "pruned"})
+			p.look(1, "not_found", 0)
+			return 1, 0
+		},
+		"a rescue, and the late worker is told": func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.claim(1, given(1, 1))
+			p.rescue(1)
+			p.complete(1, 1, true)
+			p.row(1, 1, 2)
+			p.claim(1, given(1, 2))
+			p.complete(1, 2, false)
+			return 1, 0
+		},
+		"a completion within the rescue's interval wins": func(p *past) (int64, int64) {
+			p.enqueue(1, 2)
+			p.claim(2, given(1, 1), given(2, 1))
+			p.t += 400 * ms
+			p.call(call{Op: opComplete, Call: p.t, Return: p.t + 50*ms, Attempts: []attempt{{Job: 1, Lease: 1}}})
+			p.call(call{Client: 100, Op: opRescue, Call: p.t - 40*ms, Return: p.t + 5*ms, Requeued: 1})
+			p.row(2, 1, 3)
+			p.claim(2, given(2, 2))
+			p.complete(2, 2, false)
+			return 2, 0
+		},
+		"a claim whose answer was lost": func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.call(call{Op: opClaim, Queue: "mail", Limit: 5, Outcome: outcomeUnknown})
+			p.look(1, "running", 1)
+			p.rescue(1)
+			p.row(1, 1, 2)
+			p.claim(1, given(1, 2))
+			p.complete(1, 2, false)
+			return 1, 0
+		},
+		"a completion whose answer was lost, and which happened": func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.claim(1, given(1, 1))
+			p.call(call{Op: opComplete, Outcome: outcomeUnknown, Attempts: []attempt{{Job: 1, Lease: 1}}})
+			p.complete(1, 1, true)
+			p.look(1, "completed", 1)
+			return 1, 0
+		},
+		"an enqueue whose answer was lost": func(p *past) (int64, int64) {
+			p.call(call{Op: opEnqueue, Outcome: outcomeUnknown, Jobs: []job{{Mark: mailJob(1).Mark, Queue: "mail", Priority: 2, Max: 2}}})
+			p.row(1, 0, 1)
+			p.claim(1, given(1, 1))
+			p.complete(1, 1, false)
+			return 1, 0
+		},
+		"a deferred job": func(p *past) (int64, int64) {
+			p.call(call{Op: opEnqueueTx, Deferred: true, Jobs: []job{mailJob(1)}})
+			p.look(1, "scheduled", 0)
+			p.call(call{Client: 100, Op: opPromote, Limit: 10, Promoted: 1})
+			p.row(1, 0, 1)
+			p.claim(1, given(1, 1))
+			p.complete(1, 1, false)
+			return 1, 0
+		},
+		"a lower place that became visible during the claim": func(p *past) (int64, int64) {
+			p.enqueue(2)
+			claim := p.claim(1, given(2, 1))
+			p.row(1, 0, 1)
+			p.call(call{Op: opEnqueueTx, Jobs: []job{mailJob(1)}, Call: ms, Written: 2 * ms, Return: claim.Call + ms})
+			p.claim(1, given(1, 1))
+			p.complete(1, 1, false)
+			p.complete(2, 1, false)
+			return 2, 0
+		},
+		"a lane that another claim may have locked": func(p *past) (int64, int64) {
+			p.enqueue(1, 2)
+			claim := p.claim(5)
+			p.call(call{Client: 1, Op: opClaim, Queue: "mail", Limit: 5, Call: claim.Call + ms, Return: claim.Return + ms, Attempts: []attempt{given(1, 1), given(2, 1)}})
+			p.complete(1, 1, false)
+			p.complete(2, 1, false)
+			return 2, 0
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPast()
+			completed, failed := make(p)
+			if v := p.judge(completed, failed); len(v.Violations) > 0 {
+				t.Errorf("rejected:\n%s", v.Form())
+			}
+		})
+	}
+}
+
+func TestRejected(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		want Kind
+		make func(*past) (completed, failed int64)
+	}{
+		"one attempt for two": {KindHandedOutTwice, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.claim(1, given(1, 1))
+			p.claim(1, given(1, 1))
+			p.complete(1, 1, false)
+			return 1, 0
+		}},
+		"two attempts of a job without a rescue": {KindLife, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.claim(1, given(1, 1))
+			p.claim(1, given(1, 2))
+			p.complete(1, 2, false)
+			return 1, 0
+		}},
+		"a rescue before the attempt was stale": {KindLife, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.claim(1, given(1, 1))
+			p.call(call{Client: 100, Op: opRescue, Requeued: 1})
+			p.claim(1, given(1, 2))
+			p.complete(1, 2, false)
+			return 1, 0
+		}},
+		"a completion accepted after the rescue": {KindLife, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.claim(1, given(1, 1))
+			p.rescue(1)
+			p.claim(1, given(1, 2))
+			p.complete(1, 1, false)
+			return 1, 0
+		}},
+		"completed twice": {KindLife, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.claim(1, given(1, 1))
+			p.complete(1, 1, false)
+			p.complete(1, 1, false)
+			return 1, 0
+		}},
+		"stale without a reason": {KindLife, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.claim(1, given(1, 1))
+			p.complete(1, 1, true)
+			p.look(1, "running", 1)
+			return 1, 0
+		}},
+		"a lost job": {KindLife, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.look(1, "not_found", 0)
+			return 1, 0
+		}},
+		"a lost job, by the counts": {KindCounts, func(p *past) (int64, int64) {
+			p.enqueue(1, 2)
+			p.claim(1, given(1, 1))
+			p.complete(1, 1, false)
+			return 1, 0
+		}},
+		"a completed job that runs again": {KindLife, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.claim(1, given(1, 1))
+			p.complete(1, 1, false)
+			p.rescue(1)
+			p.claim(1, given(1, 2))
+			return 1, 0
+		}},
+		"a job of a transaction that was rolled back": {KindPhantom, func(p *past) (int64, int64) {
+			p.call(call{Op: opEnqueueTx, Outcome: outcomeRolledBack, Jobs: []job{mailJob(1)}})
+			p.claim(1, given(1, 1))
+			return 0, 0
+		}},
+		"half of a batch": {KindHalf, func(p *past) (int64, int64) {
+			p.call(call{Op: opEnqueueMany, Outcome: outcomeUnknown, Jobs: []job{mailJob(1), mailJob(2)}})
+			p.row(1, 0, 1)
+			p.claim(1, given(1, 1))
+			p.complete(1, 1, false)
+			return 2, 0
+		}},
+		"Settle says aborted, and it is there": {KindSettle, func(p *past) (int64, int64) {
+			p.call(call{Op: opEnqueue, Outcome: outcomeAborted, Jobs: []job{mailJob(1)}})
+			p.row(1, 0, 1)
+			return 0, 0
+		}},
+		"a later position before an earlier one": {KindLaneOrder, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.enqueue(2)
+			p.claim(1, given(2, 1))
+			p.claim(1, given(1, 1))
+			p.complete(1, 1, false)
+			p.complete(2, 1, false)
+			return 2, 0
+		}},
+		"the wrong order in one answer": {KindLaneOrder, func(p *past) (int64, int64) {
+			p.enqueue(1, 2)
+			p.claim(2, given(2, 1), given(1, 1))
+			return 2, 0
+		}},
+		"a worse priority before a better one": {KindPriority, func(p *past) (int64, int64) {
+			p.enqueue(1, 2)
+			p.h.rows[1].Priority, p.h.calls[0].Jobs[1].Priority = 3, 3
+			later := given(2, 1)
+			later.Priority = 3
+			p.claim(1, later)
+			p.claim(1, given(1, 1))
+			return 2, 0
+		}},
+		"room, and a job left out": {KindLeftOut, func(p *past) (int64, int64) {
+			p.enqueue(1, 2)
+			p.claim(5, given(1, 1))
+			p.claim(5, given(2, 1))
+			return 2, 0
+		}},
+		"a place before one that was there": {KindPlace, func(p *past) (int64, int64) {
+			p.enqueue(2)
+			p.enqueue(1)
+			p.claim(2, given(1, 1), given(2, 1))
+			return 2, 0
+		}},
+		"an attempt of nobody": {KindUnowned, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.h.claims = append(p.h.claims, handed{Job: 1, Lease: 1})
+			return 1, 0
+		}},
+		"two closures": {KindClosedTwice, func(p *past) (int64, int64) {
+			p.enqueue(1)
+			p.claim(1, given(1, 1))
+			p.h.claims = append(p.h.claims, handed{Job: 1, Lease: 1, Outcome: "completed+rescued"})
+			return 1, 0
+		}},
+		"a promotion that passes a job over": {KindLife, func(p *past) (int64, int64) {
+			p.call(call{Op: opEnqueueTx, Deferred: true, Jobs: []job{mailJob(1)}})
+			p.call(call{Client: 100, Op: opPromote, Limit: 10})
+			p.look(1, "scheduled", 0)
+			return 1, 0
+		}},
+		"a deadlock": {KindError, func(p *past) (int64, int64) {
+			p.call(call{Op: opComplete, Outcome: outcomeNotDone, Code: "40P01", Attempts: []attempt{{Job: 1, Lease: 1}}})
+			return 0, 0
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPast()
+			completed, failed := c.make(p)
+			if v := p.judge(completed, failed); !v.Has(c.want) {
+				t.Errorf("found %v, want %s", kinds(v), c.want)
+			}
+		})
+	}
+}
+
+func TestHistoryOnDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rec, err := openRecorder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPast()
+	p.enqueue(1)
+	p.claim(1, given(1, 1))
+	p.claim(1, given(1, 1))
+	p.judge(1, 0)
+	rec.write(line{Run: &p.h.run})
+	for _, c := range p.h.calls {
+		rec.write(line{Call: c})
+	}
+	rec.write(line{Rows: p.h.rows})
+	rec.write(line{End: p.h.end})
+	if err := rec.close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, filepath.Join(dir, historyFile)} {
+		if !IsHistory(path) {
+			t.Errorf("%s is no history", path)
+		}
+		v, err := Judge(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.OK || !v.Has(KindHandedOutTwice) || !v.Has(KindLife) || v.Operations != 3 {
+			t.Errorf("read back as:\n%s", v.Form())
+		}
+		if text, err := os.ReadFile(v.Picture); err != nil || !strings.Contains(string(text), "attempt 1/1") {
+			t.Errorf("the picture doesn't show the attempt: %v", err)
+		}
+		if form := v.Form(); !strings.Contains(form, "awa-check replay "+dir) || !strings.Contains(form, "seed:           17") {
+			t.Errorf("the form lacks the command or the seed:\n%s", form)
+		}
+	}
+	if IsHistory(t.TempDir()) {
+		t.Error("an empty folder is a history")
+	}
+}
+
+// TestHistoryWithoutItsEnd: a run that broke off shows nothing, and says so.
+func TestHistoryWithoutItsEnd(t *testing.T) {
+	t.Parallel()
+	p := newPast()
+	p.enqueue(1)
+	if v := judge(p.h).v; v.OK || !v.Has(KindHistory) {
+		t.Errorf("found %v", kinds(v))
+	}
+}
+
+// TestTooLittle: a history in which nothing is wrong and nothing happened is no pass.
+func TestTooLittle(t *testing.T) {
+	t.Parallel()
+	p := newPast()
+	p.enqueue(1)
+	p.claim(1, given(1, 1))
+	p.complete(1, 1, false)
+	v := p.judge(1, 0)
+	if v.OK || !slices.Contains(v.short, "no rescues") || !slices.Contains(v.short, "no prunes") || !slices.Contains(v.short, "no stale answers") {
+		t.Errorf("short of %v", v.short)
+	}
+}
+
+// TestSweep holds the tree against a search through all rows.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var rows []*place
+		for i := range 1 + rng.IntN(40) {
+			rows = append(rows, &place{row: row{Seq: int64(2 * i)}, visible: rng.Int64N(100), taken: rng.Int64N(100)})
+		}
+		s := newSweep(rows)
+		for at := int64(0); at < 100; at += 1 + rng.Int64N(9) {
+			s.upTo(at)
+			seq, after := rng.Int64N(90), rng.Int64N(100)
+			want := slices.ContainsFunc(rows, func(p *place) bool { return p.visible < at && p.Seq < seq && p.taken > after })
+			got := s.before(seq, after)
+			if (got != nil) != want || got != nil && (got.visible >= at || got.Seq >= seq || got.taken <= after) {
+				t.Fatalf("at %d below %d after %d: %+v, want one: %t", at, seq, after, got, want)
+			}
+		}
+	}
+}
