@@ -31,9 +31,13 @@ var importTable = []importRow{
 		path: "chaos/...", ours: []string{"engine", "engine/schema", "model", "fuzz", "pgtest"},
 		modules: []string{"github.com/jackc/pgx/v5"}, testModules: []string{"go.uber.org/goleak"},
 	},
+	{
+		path: "linearizability", ours: []string{"engine", "model", "pgtest"},
+		modules: []string{"github.com/anishathalye/porcupine", "github.com/jackc/pgx/v5"}, testModules: []string{"go.uber.org/goleak"},
+	},
 	{path: "mutants", testModules: []string{"go.uber.org/goleak"}},
 	{
-		path: "cmd/awa-check/...", ours: []string{"engine", "engine/schema", "model", "model/explore", "pgtest", "correctness/tla", "correctness/mapping", "fuzz", "fuzz/schedule", "chaos", "mutants"},
+		path: "cmd/awa-check/...", ours: []string{"engine", "engine/schema", "model", "model/explore", "pgtest", "correctness/tla", "correctness/mapping", "fuzz", "fuzz/schedule", "linearizability", "chaos", "mutants"},
 		modules:     []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/jackc/pgx/v5", "pgregory.net/rapid"},
 		testModules: []string{"go.uber.org/goleak"},
 	},
