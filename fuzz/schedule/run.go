@@ -171,7 +171,7 @@ func (r *run) live(ctx context.Context, s *session, ops []Operation) {
 	for i, op := range ops {
 		a, err := s.apply(ctx, op)
 		d := &Done{Session: s.index, Op: i, Operation: op, Answer: a, Err: err}
-		if errors.Is(err, errNoSuchAttempt) {
+		if errors.Is(err, errPassedOver) {
 			d.Err, d.skipped = nil, true
 		}
 		select {
@@ -304,6 +304,10 @@ func (r *run) anyIn(p phase) bool {
 // take notes what a session tells. A statement that touches nothing is no scheduling point: it goes at once.
 func (r *run) take(e event) {
 	s := &r.state[e.session]
+	if s.phase == waiting { // it went on before anybody asked
+		s.waitsOn = nil
+		r.resume(e.session)
+	}
 	if e.arrival != nil {
 		a := e.arrival
 		a.footprint = r.stage.catalog.footprint(a.unit, &a.gate.tx)

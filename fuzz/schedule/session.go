@@ -160,8 +160,8 @@ func logicalTime(n int64) time.Time { return epoch.Add(time.Duration(n) * time.S
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// errNoSuchAttempt: the operation names an attempt that this schedule hasn't handed out; it is passed over.
-var errNoSuchAttempt = errors.New("no such attempt yet")
+// errPassedOver: the operation names an attempt that this schedule hasn't handed out, or a transaction that isn't open.
+var errPassedOver = errors.New("what the operation is about isn't there")
 
 var isolationLevels = map[model.Isolation]pgx.TxIsoLevel{
 	model.ReadCommitted: pgx.ReadCommitted, model.RepeatableRead: pgx.RepeatableRead, model.Serializable: pgx.Serializable,
@@ -189,15 +189,25 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 		s.txs[op.Tx] = tx
 		return a, err
 	case model.EnqueueTx:
+		tx, open := s.txs[op.Tx]
+		if !open {
+			return a, errPassedOver
+		}
 		s.now.Store(int64(op.Now))
-		a.Jobs, err = e.EnqueueTx(ctx, s.txs[op.Tx], jobParams(op.Queue, op.Priority, op.Count, op.Attempts)...)
+		a.Jobs, err = e.EnqueueTx(ctx, tx, jobParams(op.Queue, op.Priority, op.Count, op.Attempts)...)
 		return a, err
 	case model.Commit:
-		tx := s.txs[op.Tx]
+		tx, open := s.txs[op.Tx]
+		if !open {
+			return a, errPassedOver
+		}
 		delete(s.txs, op.Tx)
 		return a, tx.Commit(ctx)
 	case model.Rollback:
-		tx := s.txs[op.Tx]
+		tx, open := s.txs[op.Tx]
+		if !open {
+			return a, errPassedOver
+		}
 		delete(s.txs, op.Tx)
 		return a, tx.Rollback(ctx)
 	case model.Claim:

@@ -174,7 +174,7 @@ func (st *stage) receiptsOf(attempts []model.AttemptID) ([]engine.Receipt, error
 	for i, id := range attempts {
 		r, ok := st.receipts[id]
 		if !ok {
-			return nil, errNoSuchAttempt
+			return nil, errPassedOver
 		}
 		receipts[i] = r
 	}

@@ -47,7 +47,7 @@ func (st *stage) story(o *Outcome) string {
 				text = "=> " + d.Operation.name() + " fails: " + d.Err.Error()
 			}
 			if d.skipped {
-				text = "=> " + d.Operation.name() + ": passed over, nothing to close yet"
+				text = "=> " + d.Operation.name() + ": passed over"
 			}
 			row("", "", d.Session, text)
 		}
