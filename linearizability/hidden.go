@@ -2,6 +2,7 @@ package linearizability
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -94,23 +95,58 @@ func (j *judging) hidden(l *life) {
 	}
 	// Maintenance is sorted by call, and no call of it lasts longer than the longest.
 	start, _ := slices.BinarySearchFunc(j.maintenance, l.from-j.longest, func(c *call, at int64) int { return cmp.Compare(c.Call, at) })
+	var rescues []*call
 	for _, c := range j.maintenance[start:] {
 		if c.Call > l.to {
 			break
 		}
-		matters := false
-		switch c.Op {
-		case opRescue:
-			matters = slices.ContainsFunc(w.rescues, func(w window) bool { return w.overlaps(c) })
-		case opPromote:
-			matters = w.promotions.overlaps(c)
-		case opPruneQueue:
-			matters = w.prunes.overlaps(c)
-		}
-		if m, ok := perhaps(c, j.h.run.Plan.StaleAfter); ok && matters {
+		m, ok := perhaps(c, j.h.run.Plan.StaleAfter)
+		switch {
+		case !ok:
+		case c.Op == opRescue && slices.ContainsFunc(w.rescues, func(w window) bool { return w.overlaps(c) }):
+			rescues = append(rescues, c)
+		case c.Op == opPromote && w.promotions.overlaps(c), c.Op == opPruneQueue && w.prunes.overlaps(c):
 			l.hide(m, c)
 		}
 	}
+	if l.gone == 0 {
+		rescues = l.essential(rescues)
+	}
+	for _, c := range rescues {
+		m, _ := perhaps(c, j.h.run.Plan.StaleAfter)
+		l.hide(m, c)
+	}
+}
+
+// essential leaves out rescues that another one stands for. Between two neighbouring events of the job's other calls, a
+// rescue can do its part at most once, and any of those that began and ended there may be the one: the last can do
+// whatever an earlier one can, since more attempts are old enough for it. (Where a prune may come in between, they
+// differ: it takes away what the rescue ended.) A job that waits long in a crowded lane has hundreds of them.
+func (l *life) essential(rescues []*call) []*call {
+	var events []int64
+	for _, o := range l.ops {
+		events = append(events, o.Call, o.Return)
+	}
+	slices.Sort(events)
+	type group struct {
+		gap                      int
+		failed, requeues, closes bool
+	}
+	last := map[group]*call{}
+	var all []*call
+	for _, c := range rescues {
+		gap, at := slices.BinarySearch(events, c.Call)
+		until, also := slices.BinarySearch(events, c.Return)
+		if gap != until || at || also {
+			all = append(all, c)
+			continue
+		}
+		g := group{gap, c.Outcome != outcomeOK, c.Requeued > 0, c.Failed > 0}
+		if last[g] == nil || last[g].Return < c.Return {
+			last[g] = c
+		}
+	}
+	return slices.AppendSeq(all, maps.Values(last))
 }
 
 // hide adds a call that isn't a client's answer about this job, so that it says nothing of how long the job lived.
