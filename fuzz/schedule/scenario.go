@@ -97,7 +97,9 @@ func (s *Scenario) String() string {
 	if s.bare {
 		b.WriteString("schema: none\n")
 	}
-	b.WriteString("setup:\n")
+	if len(s.Setup) > 0 {
+		b.WriteString("setup:\n")
+	}
 	for _, op := range s.Setup {
 		fmt.Fprintf(&b, "  %s\n", op)
 	}
