@@ -68,7 +68,7 @@ func (m *mutant) check(ctx context.Context) (string, error) {
 		return m.program, nil
 	}
 	program := filepath.Join(m.dir, "awa-check")
-	if err := m.goCommand(ctx, "build", "-o", program, "./cmd/awa-check"); err != nil {
+	if err := m.goCommand(ctx, "build", "-ldflags=-s -w", "-o", program, "./cmd/awa-check"); err != nil {
 		return "", err
 	}
 	m.program = program

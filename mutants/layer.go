@@ -39,7 +39,10 @@ func Layers() []Layer {
 			ID: "L3", Name: "lockstep", Sees: slices.Concat(code, []Place{InModel}), Command: "lockstep", Limit: 2 * time.Minute,
 			Args: []string{"--runs", "99", "--steps", "40", "--seed", "1"}, Always: []string{"--as-drawn", "--out", "{out}"},
 		},
-		{ID: "L4", Name: "schedules", Sees: code, Command: "schedules", Limit: 5 * time.Minute},
+		{
+			ID: "L4", Name: "schedules", Sees: code, Command: "schedules", Limit: 5 * time.Minute,
+			Args: []string{"--pct", "3", "--runs", "20", "--seed", "1"}, Always: []string{"--out", "{out}"},
+		},
 		{ID: "L5", Name: "histories", Sees: code, Command: "lin", Limit: 3 * time.Minute},
 		{
 			ID: "L6", Name: "chaos", Sees: code, Command: "chaos", Limit: 4 * time.Minute,

@@ -53,7 +53,7 @@ type Options struct {
 	Tree    string
 	Defects []Defect
 	Depth   Depth
-	Layer   string // only this one; "" for all
+	Layer   string // only this one; "" for all that Depth says
 	// Report is told each result; nil is told nothing.
 	Report func(Result)
 	// Trying is told before each trial.

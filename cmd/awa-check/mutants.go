@@ -32,6 +32,9 @@ type mutantItem struct {
 	Layers  []mutants.Trial `json:"layers"`
 }
 
+// namedLayer stands for the layer that should find a defect, whichever that is.
+const namedLayer = "named"
+
 func (a *app) mutants() *cobra.Command {
 	var only, layer string
 	var all bool
@@ -50,7 +53,7 @@ It needs the source: run it in a folder of the module.`,
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&only, "only", "", "plant only these defects (`ids`, comma separated; a * at the end stands for the rest)")
-	cmd.Flags().StringVar(&layer, "layer", "", "let only this `layer` look: L1 to L6, or tests")
+	cmd.Flags().StringVar(&layer, "layer", "", "let only this `layer` look: L1 to L6, tests, or named for the one that is named for each")
 	cmd.Flags().BoolVar(&all, "all-layers", false, "let every layer look at each defect: the whole matrix")
 	cmd.RunE = a.does(func(ctx context.Context, r *report.Report, _ []string) error {
 		defects, err := mutants.Defects()
@@ -58,13 +61,16 @@ It needs the source: run it in a folder of the module.`,
 			return err
 		}
 		o := mutants.Options{Defects: chosen(defects, only), Depth: mutants.UntilNamed, Layer: layer}
-		if all {
+		switch {
+		case all:
 			o.Depth = mutants.AllLayers
+		case layer == namedLayer:
+			o.Depth, o.Layer = mutants.OnlyNamed, ""
 		}
 		if len(o.Defects) == 0 {
 			return fmt.Errorf("--only %q: no defect is called that", only)
 		}
-		if !slices.ContainsFunc(mutants.Layers(), func(l mutants.Layer) bool { return layer == "" || l.ID == layer }) {
+		if !slices.ContainsFunc(mutants.Layers(), func(l mutants.Layer) bool { return layer == "" || layer == namedLayer || l.ID == layer }) {
 			return fmt.Errorf("--layer %q: no layer is called that", layer)
 		}
 		a.term.Progress.Begin("planting defects")
