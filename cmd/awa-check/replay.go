@@ -157,6 +157,17 @@ and what it shows. The tests replay all of them, so that none comes back.`,
 			sentence, _, _ := strings.Cut(note, ". ")
 			table.Row(term.Text(name), term.Text(s.Property), term.Text(fmt.Sprint(len(s.Actions))), term.Text(strings.TrimSuffix(sentence, ".")))
 		}
+		schedules, err := schedule.Kept()
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(schedules)) {
+			s := schedules[name]
+			note := strings.Join(strings.Fields(s.Scenario.Prose), " ")
+			r.Items = append(r.Items, seedItem{Name: name, Property: schedule.Property, Operations: s.Steps(), World: s.Scenario.World.String(), Note: note})
+			sentence, _, _ := strings.Cut(note, ". ")
+			table.Row(term.Text(name), term.Text(schedule.Property), term.Text(fmt.Sprint(s.Steps())), term.Text(strings.TrimSuffix(sentence, ".")))
+		}
 		a.term.PrintTable(table)
 		return nil
 	})

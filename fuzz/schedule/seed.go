@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"embed"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -137,3 +139,26 @@ func Load(path string) (*Seed, error) {
 
 // Steps is how many turns the schedule has.
 func (s *Seed) Steps() int { return len(s.Schedule) }
+
+//go:embed seeds/*.txt
+var keptSeeds embed.FS
+
+// Kept returns the seeds that the project keeps, by name: schedules that failed once, with a planted defect or without,
+// and pass now.
+func Kept() (map[string]*Seed, error) {
+	kept := map[string]*Seed{}
+	files, err := fs.Glob(keptSeeds, "seeds/*.txt")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := keptSeeds.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if kept[strings.TrimSuffix(filepath.Base(file), ".txt")], err = ParseSeed(string(text)); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return kept, nil
+}

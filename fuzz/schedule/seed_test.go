@@ -87,3 +87,19 @@ func TestReplayFollowsTheSeed(t *testing.T) {
 		t.Errorf("the worker didn't wait for the leader's key:\n%s", first)
 	}
 }
+
+// Every seed that the project keeps must pass.
+func TestKeptSeeds(t *testing.T) {
+	kept, err := Kept()
+	if err != nil || len(kept) == 0 {
+		t.Fatalf("%d seeds, %v", len(kept), err)
+	}
+	for name, seed := range kept {
+		r, err := Replay(t.Context(), server, "kept", seed)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if r.Failure != nil {
+			t.Errorf("%s: %s\n%s\n%s", name, r.Failure.What, r.Failure.Detail, r.Story)
+		}
+	}
+}
