@@ -59,6 +59,10 @@ var accepted = map[string]func(*past) (completed, failed int64){
 		p.complete(1, 1, false)
 		return 1, 0
 	},
+	"failed by the second of many rescues, and pruned before the last": func(p *past) (int64, int64) {
+		p.failByRescue("rescue prune rescue rescue")
+		return 0, 1
+	},
 	"a deferred job": func(p *past) (int64, int64) {
 		p.call(call{Op: opEnqueueTx, Deferred: true, Jobs: []job{mailJob(1)}})
 		p.look(1, "scheduled", 0)
@@ -141,6 +145,10 @@ var rejected = map[string]struct {
 		p.enqueue(1)
 		p.look(1, "not_found", 0)
 		return 1, 0
+	}},
+	"gone, though no prune came after a rescue": {KindLife, func(p *past) (int64, int64) {
+		p.failByRescue("prune rescue rescue")
+		return 0, 1
 	}},
 	"a lost job, by the counts": {KindCounts, func(p *past) (int64, int64) {
 		p.enqueue(1, 2)

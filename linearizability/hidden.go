@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -109,44 +108,48 @@ func (j *judging) hidden(l *life) {
 			l.hide(m, c)
 		}
 	}
-	if l.gone == 0 {
-		rescues = l.essential(rescues)
-	}
-	for _, c := range rescues {
+	for _, c := range l.essential(rescues, int64(j.h.run.Plan.StaleAfter)) {
 		m, _ := perhaps(c, j.h.run.Plan.StaleAfter)
 		l.hide(m, c)
 	}
 }
 
-// essential leaves out rescues that another one stands for. Between two neighbouring events of the job's other calls, a
-// rescue can do its part at most once, and any of those that began and ended there may be the one: the last can do
-// whatever an earlier one can, since more attempts are old enough for it. (Where a prune may come in between, they
-// differ: it takes away what the rescue ended.) A job that waits long in a crowded lane has hundreds of them.
-func (l *life) essential(rescues []*call) []*call {
-	var events []int64
+// essential leaves out rescues that an earlier one stands for. A job that waits long in a crowded lane has hundreds.
+//
+// Between two neighbouring events of the job's other calls nothing but maintenance happens to it, and a rescue can do its
+// part there at most once. Of the rescues that began and ended in such a gap, and for which every attempt handed out
+// before it was old enough, the one called first can do whatever a later one can, and comes before any prune that a later
+// one comes before: the others are left out.
+func (l *life) essential(rescues []*call, stale int64) []*call {
+	var events, claims []int64
 	for _, o := range l.ops {
-		events = append(events, o.Call, o.Return)
-	}
-	slices.Sort(events)
-	type group struct {
-		gap                      int
-		failed, requeues, closes bool
-	}
-	last := map[group]*call{}
-	var all []*call
-	for _, c := range rescues {
-		gap, at := slices.BinarySearch(events, c.Call)
-		until, also := slices.BinarySearch(events, c.Return)
-		if gap != until || at || also {
-			all = append(all, c)
+		if o.Metadata.(*call).Op == opPruneQueue {
 			continue
 		}
-		g := group{gap, c.Outcome != outcomeOK, c.Requeued > 0, c.Failed > 0}
-		if last[g] == nil || last[g].Return < c.Return {
-			last[g] = c
+		events = append(events, o.Call, o.Return)
+		if o.Metadata.(*call).Op == opClaim {
+			claims = append(claims, o.Call)
 		}
 	}
-	return slices.AppendSeq(all, maps.Values(last))
+	slices.Sort(events)
+	slices.Sort(claims)
+	type group struct {
+		gap                     int
+		failed, requeues, fails bool
+	}
+	have := map[group]bool{}
+	return slices.DeleteFunc(rescues, func(c *call) bool { // they are sorted by call
+		gap, at := slices.BinarySearch(events, c.Call)
+		until, also := slices.BinarySearch(events, c.Return)
+		before, _ := slices.BinarySearch(claims, c.Call)
+		if gap != until || at || also || before == 0 || c.Return <= claims[before-1]+stale {
+			return false
+		}
+		g := group{gap, c.Outcome != outcomeOK, c.Requeued > 0, c.Failed > 0}
+		spare := have[g]
+		have[g] = true
+		return spare
+	})
 }
 
 // hide adds a call that isn't a client's answer about this job, so that it says nothing of how long the job lived.

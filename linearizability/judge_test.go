@@ -79,6 +79,23 @@ func (p *past) rescue(n int) {
 	p.call(call{Client: 100, Op: opRescue, Requeued: n})
 }
 
+// failByRescue is a job with one attempt, forgotten by its worker; then maintenance; then nobody finds it.
+func (p *past) failByRescue(maintenance string) {
+	p.enqueue(1)
+	p.h.calls[0].Jobs[0].Max = 1
+	p.claim(1, given(1, 1))
+	p.call(call{Client: 100, Op: opRescue, Failed: 1}) // of another job: this one isn't stale yet
+	p.t += int64(p.h.run.Plan.StaleAfter)
+	for what := range strings.FieldsSeq(maintenance) {
+		if what == "prune" {
+			p.call(call{Client: 100, Op: opPruneQueue, Status: "pruned"})
+		} else {
+			p.call(call{Client: 100, Op: opRescue, Failed: 1})
+		}
+	}
+	p.look(1, "not_found", 0)
+}
+
 // judge ends the history, with counts of completed and failed jobs of the queue.
 func (p *past) judge(completed, failed int64) Verdict {
 	p.h.end = &ending{At: p.t, Drained: true, Counts: map[string]counts{"mail": {Completed: completed, Failed: failed}, "invoices": {}}}
