@@ -59,7 +59,7 @@ func TestCountsAreExactAtAnyMoment(t *testing.T) {
 		})
 	}
 	var last engine.Counts
-	for range 150 {
+	for reads := 0; reads < 60 || last.PrunedCompleted == 0 && reads < 5000; reads++ {
 		mu.Lock()
 		atLeast := done
 		mu.Unlock()

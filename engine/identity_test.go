@@ -11,14 +11,15 @@ import (
 // A schema of any legal name works, through every operation.
 func TestSchemaNames(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"Upper_Case", "dollar$1", "_", "select", "a123456789_123456789_123456789_123456789_123456789_123456789_12"} {
+	for _, name := range []string{"Upper_Case$1", "select", "a123456789_123456789_123456789_123456789_123456789_123456789_12"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := bare(t)
 			b.schema = name
-			b.exec(t, `DROP SCHEMA IF EXISTS %s CASCADE`) // of an earlier run on a server that isn't ours
+			drop := b.sql(`DROP SCHEMA IF EXISTS %s CASCADE`)
+			b.exec(t, drop) // of an earlier run on a server that isn't ours
 			t.Cleanup(func() {
-				if _, err := b.pool.Exec(context.WithoutCancel(t.Context()), b.sql(`DROP SCHEMA %s CASCADE`)); err != nil {
+				if _, err := b.pool.Exec(context.WithoutCancel(t.Context()), drop); err != nil {
 					t.Error(err)
 				}
 			})
@@ -67,7 +68,7 @@ func TestTwoSchemas(t *testing.T) {
 // Ids are 64 bits wide, everywhere (hazard 22).
 func TestLargeIDs(t *testing.T) {
 	t.Parallel()
-	for _, from := range []int64{1<<31 - 2, 1<<32 - 2, 1 << 53, 1 << 62} {
+	for _, from := range []int64{1<<31 - 2, 1 << 62} {
 		t.Run(fmt.Sprint(from), func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)

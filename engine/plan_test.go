@@ -31,9 +31,9 @@ func TestPlansDontDependOnStatistics(t *testing.T) {
 	t.Parallel()
 	const fill = `
 		INSERT INTO %s.ready_entries SELECT 1, s, s, 0, now(), 1 + s % 4, 0, 25, 1, 'k', '{}' FROM generate_series(1, 200000) s;
-		INSERT INTO %s.ready_claim_attempt_batches SELECT 1, s, 1 + s % 4, 1, 1, int8multirange(int8range(s, s + 1)) FROM generate_series(1, 200000) s;
-		INSERT INTO %s.lease_claim_batches SELECT 1, s, now(), 1, 1 + s % 4, 1, 1, 1, int8multirange(int8range(s * 4096, s * 4096 + 1)), ARRAY[s], ARRAY[1], ARRAY[s] FROM generate_series(1, 200000) s;
-		INSERT INTO %s.lease_claim_closure_batches SELECT 1, s, now(), 1, 1 + s % 4, 1, 1, 1, 'completed', int8multirange(int8range(s * 4096, s * 4096 + 1)) FROM generate_series(1, 199999) s`
+		INSERT INTO %s.ready_claim_attempt_batches SELECT 1, s, 1 + s % 4, 1, 1, int8multirange(int8range(s, s + 1)) FROM generate_series(1, 20000) s;
+		INSERT INTO %s.lease_claim_batches SELECT 1, s, now(), 1, 1 + s % 4, 1, 1, 1, int8multirange(int8range(s * 4096, s * 4096 + 1)), ARRAY[s], ARRAY[1], ARRAY[s] FROM generate_series(1, 20000) s;
+		INSERT INTO %s.lease_claim_closure_batches SELECT 1, s, now(), 1, 1 + s % 4, 1, 1, 1, 'completed', int8multirange(int8range(s * 4096, s * 4096 + 1)) FROM generate_series(1, 19999) s`
 	const truncate = `TRUNCATE %s.ready_entries_1, %s.ready_claim_attempt_batches_1, %s.lease_claim_batches_1, %s.lease_claim_closure_batches_1`
 	const analyze = `ANALYZE %s.ready_entries_1; ANALYZE %s.ready_claim_attempt_batches_1; ANALYZE %s.lease_claim_batches_1; ANALYZE %s.lease_claim_closure_batches_1`
 	b := setup(t)
@@ -44,7 +44,6 @@ func TestPlansDontDependOnStatistics(t *testing.T) {
 		{"filled since", fill},
 		{"analyzed when full", analyze},
 		{"truncated since", truncate},
-		{"filled again", fill},
 	} {
 		if _, err := b.pool.Exec(t.Context(), b.sql(step.sql), pgx.QueryExecModeSimpleProtocol); err != nil {
 			t.Fatal(step.name, err)

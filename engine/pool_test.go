@@ -39,11 +39,7 @@ func TestExecutionModes(t *testing.T) {
 				}
 			})
 			b.Engine = b.open(t, b.pool)
-			for range 2 {
-				b.wholeLife(t)
-				b.schema = schemas.Get(t)
-				b.Engine = b.open(t, b.pool)
-			}
+			b.wholeLife(t)
 		})
 	}
 }

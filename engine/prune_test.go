@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -132,6 +131,8 @@ func TestEmptySlotIsPrunedWithoutTruncate(t *testing.T) {
 // rounded up, 0 for none.
 func TestFailedRetention(t *testing.T) {
 	t.Parallel()
+	b := setup(t)
+	generation := int64(0)
 	for _, c := range []struct {
 		age, retention time.Duration
 		want           engine.PruneStatus
@@ -149,26 +150,23 @@ func TestFailedRetention(t *testing.T) {
 		{-time.Hour, 0, engine.Pruned}, // finalized in the future, by a clock that was set back
 		{-time.Hour, time.Second, engine.PruneSkippedActive},
 	} {
-		t.Run(fmt.Sprintf("%s old, %s kept", c.age, c.retention), func(t *testing.T) {
-			t.Parallel()
-			b := setup(t)
-			attempts := b.claimNew(t, "q", 2)
-			if results, err := b.Fail(t.Context(), []engine.Failure{{Receipt: attempts[0].Receipt, Message: "m"}}); err != nil || results[0].Err != nil {
-				t.Fatal(results, err)
-			}
-			b.complete(t, attempts[1:])
-			b.wantRotate(t, rings[0], engine.Rotated, 1)
-			b.clock.advance(c.age)
-			out, err := b.PruneQueue(t.Context(), c.retention)
-			if err != nil || out.Status != c.want || out.Generation != 0 {
-				t.Fatalf("%+v, %v, want %s", out, err, c.want)
-			}
-			want := engine.Counts{Completed: 1, Failed: 1}
-			if c.want == engine.Pruned {
-				want = engine.Counts{PrunedCompleted: 1, PrunedFailed: 1}
-			}
-			b.wantCounts(t, "q", want)
-		})
+		attempts := b.claimNew(t, "q", 2)
+		if results, err := b.Fail(t.Context(), []engine.Failure{{Receipt: attempts[0].Receipt, Message: "m"}}); err != nil || results[0].Err != nil {
+			t.Fatal(results, err)
+		}
+		b.complete(t, attempts[1:])
+		b.wantRotate(t, rings[0], engine.Rotated, generation+1)
+		b.clock.advance(c.age)
+		out, err := b.PruneQueue(t.Context(), c.retention)
+		if err != nil || out.Status != c.want || out.Generation != generation {
+			t.Errorf("failed rows %s old, %s to be kept: %+v, %v, want %s", c.age, c.retention, out, err, c.want)
+		}
+		if out.Status != engine.Pruned {
+			b.wantCounts(t, "q", engine.Counts{Completed: 1, Failed: 1, PrunedCompleted: generation, PrunedFailed: generation})
+			b.wantPrune(t, rings[0], engine.Pruned, generation) // keeps none
+		}
+		generation++
+		b.wantCounts(t, "q", engine.Counts{PrunedCompleted: generation, PrunedFailed: generation})
 	}
 }
 
@@ -218,28 +216,49 @@ func TestPruneOfContradictingRows(t *testing.T) {
 		"a failed row of another generation":  {rings[0], `UPDATE %s.done_entries SET ready_generation = 77`},
 		"a failed row for nothing":            {rings[0], `UPDATE %s.done_entries SET lane_seq = 99`},
 	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
+	for _, r := range rings {
+		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			attempts := b.claimNew(t, "q", 2)
-			b.complete(t, attempts)
-			attempts = b.claimNew(t, "q", 1)
-			if results, err := b.Fail(t.Context(), []engine.Failure{{Receipt: attempts[0].Receipt}}); err != nil || results[0].Err != nil {
-				t.Fatal(results, err)
-			}
-			b.wantRotate(t, c.ring, engine.Rotated, 1)
-			b.exec(t, c.sql)
-			before := b.rowCounts(t)
-			for range 2 {
-				out, err := c.ring.prune(b.Engine, t.Context())
-				if !errors.Is(err, engine.ErrCorrupt) {
-					t.Errorf("got %+v, %v, want corruption", out, err)
+			for name, c := range cases {
+				if c.ring.name == r.name {
+					b.contradict(t, name, r, c.sql)
+					b.reset(t)
 				}
 			}
-			b.wantUnchanged(t, before)
 		})
 	}
+}
+
+func (b *bundle) contradict(t *testing.T, name string, r turning, sql string) {
+	t.Helper()
+	b.complete(t, b.claimNew(t, "q", 2))
+	attempts := b.claimNew(t, "q", 1)
+	if results, err := b.Fail(t.Context(), []engine.Failure{{Receipt: attempts[0].Receipt}}); err != nil || results[0].Err != nil {
+		t.Fatal(results, err)
+	}
+	b.wantRotate(t, r, engine.Rotated, 1)
+	b.exec(t, sql)
+	before := b.rowCounts(t)
+	for range 2 {
+		if out, err := r.prune(b.Engine, t.Context()); !errors.Is(err, engine.ErrCorrupt) {
+			t.Errorf("%s: got %+v, %v, want corruption", name, out, err)
+		}
+	}
+	b.wantUnchanged(t, before)
+}
+
+// reset makes the schema as new, but for the registered queues, with an engine that knows nothing.
+func (b *bundle) reset(t *testing.T) {
+	t.Helper()
+	b.exec(t, `TRUNCATE %s.ready_entries, %s.ready_claim_attempt_batches, %s.receipt_completion_batches, %s.done_entries,
+		%s.lease_claim_batches, %s.lease_claim_closure_batches, %s.queue_ring_rotations, %s.queue_ring_prunes,
+		%s.claim_ring_rotations, %s.claim_ring_prunes, %s.deferred_jobs, %s.queue_terminal_rollups`)
+	for _, ring := range []string{"queue", "claim"} {
+		b.exec(t, `INSERT INTO %s.`+ring+`_ring_rotations VALUES (0, 0, now())`)
+	}
+	b.exec(t, `SELECT setval(seq, 1, false) FROM %s.lanes`)
+	b.Engine = b.open(t, b.pool)
 }
 
 // Evidence that is missing makes the row look unclaimed, and a closure that is missing the attempt open.

@@ -132,7 +132,7 @@ func TestTwoLeadersTurnTheRings(t *testing.T) {
 		errs := make(chan error)
 		for _, e := range leaders {
 			go func() {
-				for range 25 {
+				for range 12 {
 					if _, err := r.rotate(e, t.Context()); err != nil {
 						errs <- err
 						return
@@ -145,7 +145,7 @@ func TestTwoLeadersTurnTheRings(t *testing.T) {
 				errs <- nil
 			}()
 		}
-		for range 15 {
+		for range 8 {
 			b.complete(t, b.claimNew(t, "q", 2))
 		}
 		for range leaders {
@@ -154,7 +154,7 @@ func TestTwoLeadersTurnTheRings(t *testing.T) {
 			}
 		}
 		c, err := b.Counts(t.Context(), "q")
-		if err != nil || c.Completed+c.PrunedCompleted != 30 {
+		if err != nil || c.Completed+c.PrunedCompleted != 16 {
 			t.Errorf("%+v, %v", c, err)
 		}
 		if n := one[int](t, b, `SELECT count(*) FROM %s.`+r.rotations+` WHERE slot <> generation % $1`, r.slots); n > 0 {
