@@ -122,16 +122,7 @@ func TestConcurrentClaimersHandOutEachJobOnce(t *testing.T) {
 	}
 	work.Go(func() { // the rings turn, a bounded number of times
 		for range 25 {
-			for _, op := range []func() error{
-				func() error { _, err := b.RotateQueue(ctx); return err },
-				func() error { _, err := b.RotateClaims(ctx); return err },
-				func() error { _, err := b.PruneClaims(ctx); return err },
-				func() error { _, err := b.PruneQueue(ctx, 0); return err },
-			} {
-				if err := op(); err != nil {
-					t.Error(err)
-				}
-			}
+			b.maintain(t)
 		}
 	})
 	work.Wait()
