@@ -84,13 +84,14 @@ func (p *past) failByRescue(maintenance string) {
 	p.enqueue(1)
 	p.h.calls[0].Jobs[0].Max = 1
 	p.claim(1, given(1, 1))
-	p.call(call{Client: 100, Op: opRescue, Failed: 1}) // of another job: this one isn't stale yet
+	rescue := call{Client: 100, Op: opRescue, Outcome: outcomeNotDone} // with an error after some slots
+	p.call(rescue)                                                     // too early for this job
 	p.t += int64(p.h.run.Plan.StaleAfter)
 	for what := range strings.FieldsSeq(maintenance) {
 		if what == "prune" {
 			p.call(call{Client: 100, Op: opPruneQueue, Status: "pruned"})
 		} else {
-			p.call(call{Client: 100, Op: opRescue, Failed: 1})
+			p.call(rescue)
 		}
 	}
 	p.look(1, "not_found", 0)
