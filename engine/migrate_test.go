@@ -303,3 +303,40 @@ func TestDatabaseInAnotherEncoding(t *testing.T) {
 		t.Error("the refused migration made the schema")
 	}
 }
+
+// A process that starts calls Migrate while others are at work: it waits for none of them, and none for it.
+func TestMigrateBesideTraffic(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.openProducer(t, "q", 1)
+	release := b.holdBatch(t, b.claimNew(t, "q", 2))
+	if err := engine.Migrate(t.Context(), impatient(t, 1), smallRings(b.schema)); err != nil {
+		t.Error(err)
+	}
+	release()
+
+	tx := begin(t, b.pool, pgx.ReadCommitted)
+	if _, err := tx.Exec(t.Context(), b.sql(`LOCK TABLE %s.schema_version IN SHARE ROW EXCLUSIVE MODE`)); err != nil { // another installer
+		t.Fatal(err)
+	}
+	e := b.open(t, impatient(t, 2))
+	b.wantJobs(t, e, "q", b.enqueue(t, "q", 1)...)
+}
+
+// A queue that is there takes nothing of any sequence (hazard: a registry that uses ids up at each call).
+func TestRegisterAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.enqueue(t, "q", 1)
+	before := b.rowCounts(t)
+	for range 5 {
+		if err := b.RegisterQueue(t.Context(), "q"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.open(t, b.pool).RegisterQueue(t.Context(), "q"); err != nil {
+			t.Fatal(err)
+		}
+		b.exec(t, `SELECT %s.register_queue('q')`)
+	}
+	b.wantUnchanged(t, before)
+}
