@@ -17,6 +17,7 @@ import (
 	"github.com/awa-engine/awa/cmd/awa-check/internal/term"
 	"github.com/awa-engine/awa/fuzz"
 	"github.com/awa-engine/awa/fuzz/schedule"
+	"github.com/awa-engine/awa/linearizability"
 	"github.com/awa-engine/awa/pgtest"
 )
 
@@ -34,7 +35,7 @@ func (a *app) replay() *cobra.Command {
 		Use:   "replay FILE|FOLDER",
 		Short: "Run saved failures again and say whether they still fail",
 		Long: `Runs a seed file, or every seed file of a folder, again: exit code 1 says that one still fails. Operations that
-have no place any more are passed over. A folder that a chaos run left is judged again, from its files.`,
+have no place any more are passed over. What a chaos run or a run of lin left is judged again, from its files.`,
 		Example: `  awa-check replay awa-failures/lockstep-42.txt
   awa-check replay fuzz/seeds
   awa-check replay awa-chaos-42`,
@@ -47,6 +48,12 @@ have no place any more are passed over. A folder that a chaos run left is judged
 			r.Items = append(r.Items, verdict)
 			a.term.Printf("%s\n", verdict.Summary())
 			return chaosError(verdict, err)
+		}
+		if linearizability.IsHistory(args[0]) {
+			verdict, err := linearizability.Judge(args[0])
+			r.Items = append(r.Items, verdict)
+			a.term.Printf("%s\n", verdict.Summary())
+			return linError(verdict, err)
 		}
 		files, err := seedFiles(args[0])
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // allLayers is the verification, in the order in which it runs: what needs least comes first.
 func allLayers() []layers.Layer {
-	return []layers.Layer{exploration(), specs(), lockstepLayer(), schedulesLayer(), chaosLayer(), plantedDefects()}
+	return []layers.Layer{exploration(), specs(), lockstepLayer(), schedulesLayer(), linLayer(), chaosLayer(), plantedDefects()}
 }
 
 func (a *app) verify() *cobra.Command {
