@@ -40,17 +40,14 @@ type mutant struct {
 	defect  *Defect
 	tree    string
 	dir     string // thrown away
-	overlay string // "" for the tree as it is
+	overlay string
 
 	program string // awa-check, once built
 }
 
-// plant writes the overlay of a defect into a folder of its own in dir; nil is the tree as it is.
+// plant writes the overlay of a defect into dir.
 func plant(tree, dir string, d *Defect) (*mutant, error) {
 	m := &mutant{defect: d, tree: tree, dir: dir}
-	if d == nil {
-		return m, nil
-	}
 	files, err := overlayFiles(d, func(name string) (string, error) {
 		content, err := os.ReadFile(filepath.Join(tree, filepath.FromSlash(name)))
 		return string(content), err
@@ -84,11 +81,7 @@ func (m *mutant) tests(ctx context.Context, pkg string) (string, error) {
 func (m *mutant) goCommand(ctx context.Context, verb string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, buildLimit)
 	defer cancel()
-	all := []string{verb}
-	if m.overlay != "" {
-		all = append(all, "-overlay", m.overlay)
-	}
-	cmd := exec.CommandContext(ctx, "go", append(all, args...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{verb, "-overlay", m.overlay}, args...)...)
 	cmd.Dir = m.tree
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {

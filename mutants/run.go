@@ -50,7 +50,8 @@ const (
 
 // Options say what to run.
 type Options struct {
-	Tree    string
+	Tree    string // the source, as FindTree finds it
+	Program string // awa-check as built of that tree: it tells which layers have a command by now
 	Defects []Defect
 	Depth   Depth
 	Layer   string // only this one; "" for all that Depth says
@@ -92,28 +93,20 @@ type runner struct {
 	there map[string]bool // layers that the program has a command for
 }
 
-// probe builds the program as it is and asks which commands it has.
+// probe asks the program which commands it has.
 func (r *runner) probe(ctx context.Context) (map[string]bool, error) {
-	m, err := plant(r.o.Tree, r.dir, nil)
-	if err != nil {
-		return nil, err
-	}
-	program, err := m.check(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("the tree without any defect: %w", err)
-	}
 	there := map[string]bool{Tests: true}
 	for _, l := range Layers() {
 		if l.Command != "" {
 			// A command that isn't there gets the help of all commands.
-			help, err := exec.CommandContext(ctx, program, l.Command, "--help").Output()
+			help, err := exec.CommandContext(ctx, r.o.Program, l.Command, "--help").Output()
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			there[l.ID] = err == nil && strings.Contains(string(help), "awa-check "+l.Command+" ")
 		}
 	}
-	return there, os.Remove(program)
+	return there, nil
 }
 
 // one plants a defect and lets layers look.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -99,11 +100,13 @@ func chosen(defects []mutants.Defect, only string) []mutants.Defect {
 }
 
 func plantDefects(ctx context.Context, o mutants.Options, progress *term.Progress) ([]mutants.Result, error) {
-	tree, err := mutants.FindTree()
-	if err != nil {
+	var err error
+	if o.Tree, err = mutants.FindTree(); err != nil {
 		return nil, err
 	}
-	o.Tree = tree
+	if o.Program, err = os.Executable(); err != nil {
+		return nil, err
+	}
 	done := int64(0)
 	o.Trying = func(id, layer string) {
 		progress.Update(done, int64(len(o.Defects)), fmt.Sprintf("defects, %s at %s", layer, id))
