@@ -112,16 +112,11 @@ func (x *exploration) branch(ctx context.Context, fire bool) error {
 			x.stopped = true
 			return nil
 		}
-		s.begin()
-		o, err := x.stage.perform(ctx, fire, s)
-		for err == nil && o.prepared {
-			s.again()
-			o, err = x.stage.perform(ctx, fire, s)
-		}
+		o, err := x.perform(ctx, fire, s)
 		if err != nil {
 			return fmt.Errorf("schedule %d: %w", x.result.Schedules+1, err)
 		}
-		if e, ok := s.(*explorer); ok && e.cut {
+		if e, ok := s.(*explorer); ok && e.cut && o.Failure == nil {
 			x.result.Reduced++
 			continue
 		}
@@ -143,6 +138,27 @@ func (x *exploration) branch(ctx context.Context, fire bool) error {
 		}
 	}
 	return nil
+}
+
+// perform runs the next schedule. A run in which statements were prepared counts for nothing, and is repeated: preparing
+// takes locks, and may wait, where no gate is.
+func (x *exploration) perform(ctx context.Context, fire bool, s strategy) (*Outcome, error) {
+	s.begin()
+	for n := 0; ; n++ {
+		o, err := x.stage.perform(ctx, fire, s)
+		if err != nil {
+			return nil, err
+		}
+		e, _ := s.(*explorer)
+		lost := e != nil && e.lost != nil
+		switch {
+		case lost && n >= replays:
+			return nil, e.lost
+		case !lost && (!o.prepared || n >= replays):
+			return o, nil
+		}
+		s.again()
+	}
 }
 
 // count adds a schedule to the result, and notes what was expected of some.

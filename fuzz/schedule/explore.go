@@ -19,6 +19,7 @@ type explorer struct {
 	known int // nodes, when it began
 
 	events []happening // of the run under way
+	lost   error       // the path couldn't be followed: a statement was prepared, and waited, on the way
 	cut    bool        // the run goes on along a path that was run before, in another order: nothing is to be learnt
 }
 
@@ -73,7 +74,9 @@ func (e *explorer) again() {
 }
 
 // begin starts the next run.
-func (e *explorer) begin() { e.depth, e.known, e.events, e.cut = 0, len(e.nodes), nil, false }
+func (e *explorer) begin() {
+	e.depth, e.known, e.events, e.lost, e.cut = 0, len(e.nodes), nil, nil, false
+}
 
 // choose follows the path, and makes it longer at its end.
 func (e *explorer) choose(_ int, at []candidate, last int) (int, error) {
@@ -83,7 +86,9 @@ func (e *explorer) choose(_ int, at []candidate, last int) (int, error) {
 	if e.depth < len(e.nodes) {
 		n := e.nodes[e.depth]
 		if !sameCandidates(n.at, at) {
-			return 0, fmt.Errorf("step %d: the same schedule met other statements than before: %s, then %s", e.depth, describe(n.at), describe(at))
+			e.lost = fmt.Errorf("step %d: the same schedule met other statements than before: %s, then %s", e.depth, describe(n.at), describe(at))
+			e.cut = true
+			return byDefault(at, last), nil
 		}
 		return n.chosen, nil
 	}
