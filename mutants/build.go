@@ -87,7 +87,7 @@ func (m *mutant) goCommand(ctx context.Context, verb string, args ...string) err
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
 		return &dataError{fmt.Errorf("go %s: it does not compile:\n%s", verb, out)}
 	}
 	return err
