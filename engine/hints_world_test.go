@@ -312,7 +312,8 @@ type hintClaim struct {
 	known  []hint
 	sights []sight
 	win    window
-	xid    uint64
+	xmin   uint64
+	xid    uint64 // its own, once it has written
 	gens   []int64
 	picked []*hintRow
 }
@@ -345,12 +346,11 @@ func (c *hintClaim) step() (over bool) {
 		return len(c.lanes) == 0
 	case 2:
 		c.win = w.window()
-	case 3:
-		c.xid = w.takeXid()
-	case 4: // snapshot
-		xmin, _ := w.snapshot()
+	case 3: // the statement's snapshot …
+		c.xmin, _ = w.snapshot()
+	case 4: // … and, in the same statement but later, the next id; the claim has none of its own yet
 		for range c.lanes {
-			c.sights = append(c.sights, sight{xmin: xmin, next: c.xid, window: c.win, last: map[int64]int64{}})
+			c.sights = append(c.sights, sight{xmin: c.xmin, next: w.nextXid, window: c.win, last: map[int64]int64{}})
 		}
 		for _, lane := range c.lanes {
 			h := c.process.hints.get(lane, life)
@@ -360,7 +360,12 @@ func (c *hintClaim) step() (over bool) {
 	case 5:
 		c.lookAtEvidence()
 	case 6:
-		return !c.handOut()
+		if !c.handOut() {
+			return true
+		}
+		if len(c.picked) > 0 {
+			c.xid = w.takeXid()
+		}
 	case 7: // commit, unless the claim dies here
 		if !w.settling && w.draw("dies", 10) == 9 {
 			return true
