@@ -64,7 +64,7 @@ func (m *mutant) check(ctx context.Context) (string, error) {
 	if m.program != "" {
 		return m.program, nil
 	}
-	program := filepath.Join(m.dir, "awa-check")
+	program := filepath.Join(m.dir, "mutated")
 	if err := m.goCommand(ctx, "build", "-ldflags=-s -w", "-o", program, "./cmd/awa-check"); err != nil {
 		return "", err
 	}
