@@ -133,6 +133,8 @@ func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bo
 		return names, r.Requeued == a.Requeued && r.Failed == a.Failed
 	case model.Status:
 		return names, r == a.Status
+	case model.Counts:
+		return names, r == a.Counts
 	}
 	return names, true
 }

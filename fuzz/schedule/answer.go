@@ -50,6 +50,7 @@ type Answer struct {
 	Requeued int // RescueStale, as Failed and Busy
 	Failed   int
 	Busy     int
+	Counts   model.Counts
 }
 
 // A Handout is a job of a claim's answer.
@@ -83,6 +84,8 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 		return text
 	case model.RotateQueue, model.RotateClaims, model.PruneQueue, model.PruneClaims:
 		return string(a.Status)
+	case model.CountsOf:
+		return a.Counts.String()
 	}
 	return "ok"
 }

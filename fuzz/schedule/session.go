@@ -269,6 +269,12 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 		s.now.Store(int64(op.Now))
 		out, err := e.PruneClaims(ctx)
 		return Answer{Status: model.Status(out.Status)}, err
+	case model.CountsOf:
+		c, err := e.Counts(ctx, op.Queue)
+		return Answer{Counts: model.Counts{
+			Available: int(c.Available), Scheduled: int(c.Scheduled), Running: int(c.Running), Completed: int(c.Completed),
+			Failed: int(c.Failed), PrunedCompleted: int(c.PrunedCompleted), PrunedFailed: int(c.PrunedFailed),
+		}}, err
 	default:
 		err = fmt.Errorf("a session can't run %s", op)
 	}
