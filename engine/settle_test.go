@@ -81,6 +81,9 @@ type lossyConn struct {
 }
 
 func (c *lossyConn) Write(b []byte) (int, error) {
+	if c.lost() {
+		return len(b), nil // pgx says good-bye on a connection that it gives up, which would end the transaction
+	}
 	if !bytes.Contains(b, []byte("commit\x00")) {
 		return c.Conn.Write(b)
 	}
