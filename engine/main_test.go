@@ -264,10 +264,10 @@ func wantError(t *testing.T, err, family error, names ...string) {
 }
 
 // waitFor asks until the answer is true: for what other sessions do, which nothing here is told of. Each question is a
-// round trip, and their number is bounded.
+// round trip, and a minute is the bound.
 func (b *bundle) waitFor(t *testing.T, question string, args ...any) {
 	t.Helper()
-	for range 20_000 {
+	for began := time.Now(); time.Since(began) < time.Minute; {
 		if one[bool](t, b, question, args...) {
 			return
 		}
