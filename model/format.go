@@ -16,13 +16,16 @@ import (
 //	Complete attempts=1/1,2/1 now=8
 //
 // Each operation lists its keys once, below; the printer and the parser both walk that list, so that they can't
-// drift apart.
+// drift apart. A key that came later than saved lines is optional: left out when it is zero, and zero when it is left
+// out, so that a line from before it means what it meant.
 
 // keys walks the keys of one operation in their printed order. A printer reads the values that it is shown, a parser
 // writes them; so an operation that lists a key can be printed, parsed, and refused without it.
 type keys interface {
 	number(key string, value *int)
 	word(key string, value *string)
+	optionalNumber(key string, value *int)
+	optionalWord(key string, value *string)
 	isolation(key string, value *Isolation)
 	attempts(key string, value *[]AttemptID)
 }
@@ -161,7 +164,7 @@ func parser[A Action](walk func(*A, keys)) func(*lineReader) Action {
 // ActionNames are the names of all operations, sorted.
 func ActionNames() []string { return slices.Sorted(maps.Keys(parsers)) }
 
-// Parse reads one line. Keys may stand in any order; each must be there once, and no other. What the values
+// Parse reads one line. Keys may stand in any order; each that isn't optional must be there once, and no other. What the values
 // mean is not looked at here: a line may well name a job that doesn't exist.
 func Parse(text string) (Action, error) {
 	words := strings.Fields(text)

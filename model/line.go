@@ -21,6 +21,19 @@ func (w *lineWriter) word(key string, value *string) { fmt.Fprintf(w, " %s=%s", 
 
 func (w *lineWriter) number(key string, value *int) { fmt.Fprintf(w, " %s=%d", key, *value) }
 
+// An optional value that is zero isn't printed: the same action then has one text only, and old lines keep theirs.
+func (w *lineWriter) optionalNumber(key string, value *int) {
+	if *value != 0 {
+		w.number(key, value)
+	}
+}
+
+func (w *lineWriter) optionalWord(key string, value *string) {
+	if *value != "" {
+		w.word(key, value)
+	}
+}
+
 func (w *lineWriter) isolation(key string, value *Isolation) { fmt.Fprintf(w, " %s=%s", key, *value) }
 
 func (w *lineWriter) attempts(key string, value *[]AttemptID) {
@@ -66,6 +79,19 @@ func (r *lineReader) word(key string, value *string) {
 func (r *lineReader) number(key string, value *int) {
 	if text, ok := r.take(key); ok {
 		*value = r.integer(key, text)
+	}
+}
+
+func (r *lineReader) optionalNumber(key string, value *int) {
+	if _, there := r.values[key]; there {
+		r.number(key, value)
+	}
+}
+
+// optionalWord, too, must not be empty where it stands: a line that means none leaves the key out.
+func (r *lineReader) optionalWord(key string, value *string) {
+	if _, there := r.values[key]; there {
+		r.word(key, value)
 	}
 }
 
