@@ -211,7 +211,7 @@ func TestPruneOfContradictingRows(t *testing.T) {
 		"evidence of another generation":      {rings[0], `UPDATE %s.ready_claim_attempt_batches SET ready_generation = 77 WHERE batch_id = (SELECT min(batch_id) FROM %s.ready_claim_attempt_batches)`},
 		"a row of another generation":         {rings[0], `UPDATE %s.ready_entries SET ready_generation = 77 WHERE lane_seq = 2`},
 		"history twice":                       {rings[0], `INSERT INTO %s.receipt_completion_batches SELECT * FROM %s.receipt_completion_batches LIMIT 1`},
-		"completed and failed":                {rings[0], `INSERT INTO %s.done_entries SELECT ready_generation, lane_seq, job_id, 1, created_at, lane_id, 1, ready_slot, 'failed', '[]' FROM %s.ready_entries WHERE lane_seq = 1`},
+		"completed and failed":                {rings[0], `INSERT INTO %s.done_entries (ready_generation, lane_seq, job_id, run_lease, finalized_at, lane_id, attempt, ready_slot, state, errors) SELECT ready_generation, lane_seq, job_id, 1, created_at, lane_id, 1, ready_slot, 'failed', '[]' FROM %s.ready_entries WHERE lane_seq = 1`},
 		"history of another generation":       {rings[0], `UPDATE %s.receipt_completion_batches SET ready_generation = 77`},
 		"a failed row of another generation":  {rings[0], `UPDATE %s.done_entries SET ready_generation = 77`},
 		"a failed row for nothing":            {rings[0], `UPDATE %s.done_entries SET lane_seq = 99`},

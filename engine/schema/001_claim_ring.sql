@@ -135,18 +135,27 @@ CREATE TABLE {{.S}}.receipt_completion_batches (
     lane_seqs        int8multirange NOT NULL
 ) PARTITION BY LIST (ready_slot);
 
--- Terminal rows that are not a plain success. Narrow: the body is hydrated from the ready row with the same lane key.
+-- Terminal rows that are not a plain success, in two shapes. Narrow: the body columns, kind to created_at, are NULL and
+-- hydrated from the ready row of the same slot, generation and lane position, which goes by the same TRUNCATE. Wide: the
+-- row has its own body and no ready row: a job cancelled before it was ready, or a failed row that a prune has carried
+-- on. Both have a position of the lane's sequence, so that no two rows ever meet in the key.
 CREATE TABLE {{.S}}.done_entries (
     ready_generation bigint      NOT NULL,
     lane_seq         bigint      NOT NULL,
     job_id           bigint      NOT NULL,
     run_lease        bigint      NOT NULL,
     finalized_at     timestamptz NOT NULL,
+    created_at       timestamptz,
+    run_at           timestamptz, -- of a wide row that had one: when the job was due
     lane_id          integer     NOT NULL,
     attempt          integer     NOT NULL,
+    max_attempts     integer,
     ready_slot       smallint    NOT NULL,
-    state            text        NOT NULL CHECK (state IN ('failed')),
-    errors           jsonb       NOT NULL
+    state            text        NOT NULL CHECK (state IN ('failed', 'cancelled', 'completed')),
+    kind             text,
+    args             jsonb,
+    errors           jsonb       NOT NULL,
+    CHECK (num_nulls(kind, args, max_attempts, created_at) IN (0, 4))
 ) PARTITION BY LIST (ready_slot);
 {{range .QueueSlots}}
 CREATE TABLE {{$.S}}.ready_entries_{{.}} PARTITION OF {{$.S}}.ready_entries FOR VALUES IN ({{.}}) {{$.NoVacuum}};
@@ -159,6 +168,7 @@ CREATE TABLE {{$.S}}.receipt_completion_batches_{{.}} PARTITION OF {{$.S}}.recei
     FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE TABLE {{$.S}}.done_entries_{{.}} PARTITION OF {{$.S}}.done_entries FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE UNIQUE INDEX ON {{$.S}}.done_entries_{{.}} (lane_id, lane_seq);
+CREATE INDEX ON {{$.S}}.done_entries_{{.}} (job_id);
 {{end}}
 -- The claim ring: attempts and their ends ---------------------------------------------------------
 
@@ -190,7 +200,8 @@ CREATE TABLE {{.S}}.lease_claim_closure_batches (
     closed_count     integer        NOT NULL CHECK (closed_count > 0),
     claim_slot       smallint       NOT NULL,
     ready_slot       smallint       NOT NULL,
-    outcome          text           NOT NULL CHECK (outcome IN ('completed', 'failed', 'rescued')),
+    outcome          text           NOT NULL CHECK (outcome IN (
+                         'completed', 'failed', 'retried', 'snoozed', 'cancelled', 'rescued', 'deadline_expired', 'callback_timeout', 'dlq')),
     receipt_ranges   int8multirange NOT NULL
 ) PARTITION BY LIST (claim_slot);
 
