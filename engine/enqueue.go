@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -17,6 +18,9 @@ type JobParams struct {
 	Priority int
 	// MaxAttempts is how many tries the job gets. Zero means the queue's.
 	MaxAttempts int
+	// RunAt, when it is later than the server's clock says now, keeps the job back until then: it is deferred, and
+	// Promote makes it available. Zero means now. Microseconds count, in the years 1 to 9999.
+	RunAt time.Time
 
 	_ struct{}
 }
@@ -52,8 +56,8 @@ func (e *Engine) EnqueueMany(ctx context.Context, jobs []JobParams) ([]int64, er
 		if err != nil {
 			return false, false, err
 		}
-		ids, moved, err = e.copyRows(ctx, t, open.generation, rows)
-		return moved, true, err
+		ids, err = e.writeRows(ctx, t, open, rows, e.copyRows)
+		return len(ids) == 0, true, err
 	})
 	if err != nil {
 		return nil, err
@@ -66,8 +70,8 @@ func (e *Engine) EnqueueMany(ctx context.Context, jobs []JobParams) ([]int64, er
 // from being pruned (P5). tx may be of any pool on the same database.
 //
 // In a READ COMMITTED transaction the jobs go into the ring. A REPEATABLE READ or SERIALIZABLE transaction can't see
-// whether the ring moved on since its snapshot; there the jobs are deferred, due at once, and Promote hands them to the
-// ring. Errors as Enqueue, and ErrQueueNotRegistered where a new queue can't be registered since the pool has no
+// whether the ring moved on since its snapshot; there the jobs are deferred, due at once if not later, and Promote
+// hands them to the ring. Errors as Enqueue, and ErrQueueNotRegistered where a new queue can't be registered since the pool has no
 // connection left; they leave tx usable only when they match ErrInvalid or ErrQueueNotRegistered.
 func (e *Engine) EnqueueTx(ctx context.Context, tx pgx.Tx, jobs ...JobParams) ([]int64, error) {
 	const op = "EnqueueTx"
@@ -86,11 +90,7 @@ func (e *Engine) EnqueueTx(ctx context.Context, tx pgx.Tx, jobs ...JobParams) ([
 		if err != nil {
 			return nil, fail(op, "", err)
 		}
-		if open.isolation != "read committed" && open.isolation != "read uncommitted" { // the same on this server
-			ids, err := e.deferRows(ctx, t, rows)
-			return ids, fail(op, "", err)
-		}
-		ids, err := e.insertRows(ctx, t, open.generation, rows)
+		ids, err := e.writeRows(ctx, t, open, rows, e.insertRows)
 		if err != nil {
 			return nil, fail(op, "", err)
 		}
@@ -111,7 +111,7 @@ func (e *Engine) enqueueRows(ctx context.Context, op string, jobs []JobParams) (
 		if err != nil {
 			return false, false, err
 		}
-		ids, err = e.insertRows(ctx, t, open.generation, rows)
+		ids, err = e.writeRows(ctx, t, open, rows, e.insertRows)
 		return len(ids) == 0, true, err
 	})
 	return ids, err
@@ -124,6 +124,8 @@ type jobRows struct {
 	kinds       []string
 	args        []string // text, so that every execution mode of pgx sends it alike
 	maxAttempts []int32
+	runAts      []time.Time // zero: now
+	mayWait     bool        // some job has a run_at
 }
 
 // prepareJobs checks everything that can be wrong before anything is written.
@@ -158,6 +160,8 @@ func (e *Engine) prepareJobs(ctx context.Context, op string, jobs []JobParams, h
 		r.kinds = append(r.kinds, j.Kind)
 		r.args = append(r.args, args)
 		r.maxAttempts = append(r.maxAttempts, int32(attempts))
+		r.runAts = append(r.runAts, j.RunAt)
+		r.mayWait = r.mayWait || !j.RunAt.IsZero()
 	}
 	return &r, nil
 }
@@ -175,6 +179,9 @@ func (e *Engine) checkJob(op string, j *JobParams) error {
 	if j.MaxAttempts < 0 || j.MaxAttempts > maxAttemptsLimit {
 		return invalid(op, fmt.Sprintf("MaxAttempts %d", j.MaxAttempts), "outside 0..%d", maxAttemptsLimit)
 	}
+	if year := j.RunAt.UTC().Year(); year < 1 || year > 9999 {
+		return invalid(op, fmt.Sprintf("RunAt in the year %d", year), "outside 1..9999")
+	}
 	if j.Args == nil {
 		return nil
 	}
@@ -184,15 +191,22 @@ func (e *Engine) checkJob(op string, j *JobParams) error {
 // openProducer is what a producer's first statements found.
 type openProducer struct {
 	isolation  string
-	generation int64 // current a moment ago
+	now        time.Time // what every row of the call is compared with
+	generation int64     // current a moment ago
 }
 
-// openProducer takes the transaction's xid, before any sequence value, and reads the cursor and the isolation level.
+// oldSnapshot says that the transaction can't see what others committed since it began.
+func (o openProducer) oldSnapshot() bool {
+	return o.isolation != "read committed" && o.isolation != "read uncommitted" // the same on this server
+}
+
+// openProducer takes the transaction's xid, before any sequence value, and reads the cursor, the clock and the isolation
+// level.
 func (e *Engine) openProducer(ctx context.Context, t *txn) (o openProducer, err error) {
 	var b pgx.Batch
 	t.queueXid(&b)
-	b.Queue(e.sql.get("open_producer", children{})).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&o.isolation, &o.generation)
+	b.Queue(e.sql.get("open_producer", children{}), e.now()).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&o.isolation, &o.now, &o.generation)
 	})
 	return o, send(ctx, t, &b)
 }
@@ -214,7 +228,7 @@ func (e *Engine) insertRows(ctx context.Context, t *txn, generation int64, r *jo
 
 // copyRows is insertRows by COPY. The positions are taken in an earlier statement of the same transaction, after its
 // xid: a block never outlives the transaction that took it.
-func (e *Engine) copyRows(ctx context.Context, t *txn, generation int64, r *jobRows) (ids []int64, moved bool, err error) {
+func (e *Engine) copyRows(ctx context.Context, t *txn, generation int64, r *jobRows) (ids []int64, err error) {
 	at := children{Queue: e.queue.slot(generation)}
 	var seqs []int64
 	var created any
@@ -223,11 +237,8 @@ func (e *Engine) copyRows(ctx context.Context, t *txn, generation int64, r *jobR
 	b.Queue(e.sql.get("take_positions", at), generation, e.now(), r.seqs).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&created, &ids, &seqs)
 	})
-	if err := send(ctx, t, &b); err != nil {
-		return nil, false, err
-	}
-	if len(ids) == 0 {
-		return nil, true, nil
+	if err := send(ctx, t, &b); err != nil || len(ids) == 0 {
+		return nil, err
 	}
 	columns := []string{"ready_slot", "ready_generation", "lane_id", "lane_seq", "job_id", "run_lease", "attempt", "max_attempts", "created_at", "kind", "args"}
 	source := pgx.CopyFromSlice(len(ids), func(i int) ([]any, error) {
@@ -235,15 +246,5 @@ func (e *Engine) copyRows(ctx context.Context, t *txn, generation int64, r *jobR
 	})
 	table := pgx.Identifier{e.cfg.Schema, fmt.Sprintf("ready_entries_%d", at.Queue)}
 	_, err = t.CopyFrom(ctx, table, columns, source)
-	return ids, false, err
-}
-
-// deferRows writes the jobs to deferred_jobs, which is in no ring: the one place that a transaction with an old snapshot
-// can write to safely.
-func (e *Engine) deferRows(ctx context.Context, t *txn, r *jobRows) ([]int64, error) {
-	rows, err := t.Query(ctx, e.sql.get("insert_deferred", children{}), e.now(), r.lanes, r.kinds, r.args, r.maxAttempts)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[int64])
+	return ids, err
 }

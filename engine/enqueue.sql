@@ -1,6 +1,6 @@
 {{define "open_producer"}}
 /* awa:Enqueue */
-SELECT current_setting('transaction_isolation'),
+SELECT current_setting('transaction_isolation'), coalesce($1::timestamptz, now()),
        (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1)
 {{end}}
 
@@ -31,11 +31,11 @@ SELECT coalesce($2::timestamptz, now()), coalesce(array_agg(taken.job_id), '{}')
          WHERE (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1) = $1::bigint) taken
 {{end}}
 
+{{/* No ring is asked: a deferred job is in none. */}}
 {{define "insert_deferred"}}
-/* awa:EnqueueTx */
+/* awa:Enqueue */
 INSERT INTO {{.S}}.deferred_jobs (job_id, run_lease, run_at, created_at, lane_id, attempt, max_attempts, kind, args)
-SELECT nextval('{{.S}}.job_id_seq'), 0, coalesce($1::timestamptz, now()), coalesce($1::timestamptz, now()), j.lane_id, 0,
-       j.max_attempts, j.kind, j.args::jsonb
-  FROM unnest($2::integer[], $3::text[], $4::text[], $5::integer[]) AS j(lane_id, kind, args, max_attempts)
+SELECT nextval('{{.S}}.job_id_seq'), 0, j.run_at, $1::timestamptz, j.lane_id, 0, j.max_attempts, j.kind, j.args::jsonb
+  FROM unnest($2::integer[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[]) AS j(lane_id, kind, args, max_attempts, run_at)
 RETURNING job_id
 {{end}}

@@ -35,6 +35,7 @@ type Job struct {
 	CreatedAt   time.Time
 	ClaimedAt   *time.Time // while it is running
 	FinalizedAt *time.Time // once it is completed or failed
+	RunAt       *time.Time // while it is deferred: when it is due
 	Errors      []JobError // the newest twenty, oldest first
 }
 
@@ -57,7 +58,7 @@ func (e *Engine) Job(ctx context.Context, id int64) (Job, error) {
 		b.Queue(e.sql.get("no_jit", children{}))
 		b.Queue(e.sql.get("job", children{}), id).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&j.State, &j.Queue, &j.Priority, &j.Kind, &j.Args,
-				&j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.FinalizedAt, &errs)
+				&j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.FinalizedAt, &j.RunAt, &errs)
 		})
 		err := send(ctx, tx, &b)
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -92,16 +92,22 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	tx := func() int {
 		return pick(t, "tx", s.Txs()).ID
 	}
+	// Later, at times that come soon; or a moment that has passed, which is none.
+	runAt := func() int {
+		return pick(t, "run at", []int{0, 0, 0, 0, g.now - 1, g.now + 1, g.now + 3})
+	}
 	// Two priorities meet often enough to compete.
 	priority := func() int { return pick(t, "priority", []int{2, 2, 2, 1, 3, 4}) }
 	switch pick(t, "operation", g.possible(s)) {
 	case "Enqueue":
-		return model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: small("attempts", 3), Now: g.now}
+		return model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now}
 	case "Begin":
 		levels := []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.ReadCommitted, model.Serializable}
 		return model.Begin{Tx: freeTx(s), Isolation: pick(t, "isolation", levels)}
 	case "EnqueueTx":
-		return model.EnqueueTx{Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: small("attempts", 3), Now: g.now}
+		return model.EnqueueTx{
+			Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now,
+		}
 	case "Commit":
 		return model.Commit{Tx: tx()}
 	case "Rollback":

@@ -102,7 +102,7 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 		return model.OK{}, err
 	case model.EnqueueTx:
 		s.at(a.Now)
-		ids, err := e.EnqueueTx(ctx, s.txs[a.Tx], jobParams(a.Queue, a.Priority, a.Count, a.Attempts)...)
+		ids, err := e.EnqueueTx(ctx, s.txs[a.Tx], jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt)...)
 		return model.Enqueued{Jobs: s.learn(ids)}, err
 	case model.Commit:
 		tx := s.txs[a.Tx]
@@ -189,7 +189,7 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // enqueue takes the three ways in turn: one job alone, many by COPY.
 func (s *system) enqueue(ctx context.Context, e *engine.Engine, a model.Enqueue) (any, error) {
-	jobs := jobParams(a.Queue, a.Priority, a.Count, a.Attempts)
+	jobs := jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt)
 	if a.Count > 1 {
 		ids, err := e.EnqueueMany(ctx, jobs)
 		return model.Enqueued{Jobs: s.learn(ids)}, err
@@ -201,10 +201,13 @@ func (s *system) enqueue(ctx context.Context, e *engine.Engine, a model.Enqueue)
 	return model.Enqueued{Jobs: s.learn([]int64{id})}, nil
 }
 
-func jobParams(queue string, priority, count, attempts int) []engine.JobParams {
+func jobParams(queue string, priority, count, attempts, runAt int) []engine.JobParams {
 	jobs := make([]engine.JobParams, count)
 	for i := range jobs {
 		jobs[i] = engine.JobParams{Queue: queue, Kind: "k", Priority: priority, MaxAttempts: attempts}
+		if runAt != 0 {
+			jobs[i].RunAt = epoch.Add(seconds(runAt))
+		}
 	}
 	return jobs
 }

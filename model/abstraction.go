@@ -1,6 +1,11 @@
 package model
 
-// Infinite is a retention that nothing outlives.
+import (
+	"cmp"
+	"slices"
+)
+
+// Infinite is a retention that nothing outlives, and a time that is later than every action of a small world.
 const Infinite = 1 << 40
 
 // Normalize keeps of a state only what can still matter to what is offered by [Enabled], so that exploration
@@ -8,8 +13,10 @@ const Infinite = 1 << 40
 //
 //   - claimed_at of an open claim is its rank among those of the open claims. A later claim gets a later time,
 //     and a rescue's cutoff falls between two of them;
+//   - run_at of a deferred job is its place in the order of promotion: up to 0 where it is due, from [Infinite] on
+//     where it isn't. No two are alike, so that the order survives what renames jobs;
 //   - other times are 0: a closed claim's no rule reads; a failed row's is read only under a retention, which
-//     is 0 or [Infinite] here; deferred jobs are due from the start and go in the order of their ids;
+//     is 0 or [Infinite] here;
 //   - seqs and receipts are ranks;
 //   - a batch number is 1: rules only ask whether there is one.
 //
@@ -42,8 +49,24 @@ func (f *Flat) Normalize() {
 	for i := range f.terminals {
 		f.terminals[i].FinalizedAt = 0
 	}
-	for i := range f.deferred {
-		f.deferred[i].RunAt = 0
-	}
+	f.rankDue()
 	f.vars.NextBatch = 2
+}
+
+// rankDue numbers the deferred jobs in the order of their promotion: ..., -1, 0 for those that are due,
+// Infinite, Infinite+1, ... for the others.
+func (f *Flat) rankDue() {
+	order := make([]*DeferredRow, len(f.deferred))
+	for i := range f.deferred {
+		order[i] = &f.deferred[i]
+	}
+	slices.SortFunc(order, func(a, b *DeferredRow) int { return byDue(*a, *b) })
+	due, _ := slices.BinarySearchFunc(order, Infinite, func(d *DeferredRow, limit int) int { return cmp.Compare(d.RunAt, limit) })
+	for i, d := range order {
+		if i < due {
+			d.RunAt = i + 1 - due
+		} else {
+			d.RunAt = Infinite + i - due
+		}
+	}
 }

@@ -10,7 +10,8 @@ type Action interface {
 	apply(Store) (Result, error)
 }
 
-// Enqueue adds Count jobs in a transaction of its own, at the end of one lane, visible at once (P1, P5).
+// Enqueue adds Count jobs in a transaction of its own, at the end of one lane, visible at once (P1, P5). Jobs that may
+// not run before RunAt are deferred until then.
 //
 // The answer is [Enqueued]. Disabled without such a lane, or with a count or attempts less than 1.
 type Enqueue struct {
@@ -18,6 +19,7 @@ type Enqueue struct {
 	Priority int // 1 to Priorities; 1 is handed out first
 	Count    int
 	Attempts int // max_attempts of each job
+	RunAt    int // optional; only a time after Now says anything
 	Now      int
 }
 
@@ -30,7 +32,7 @@ type Begin struct {
 }
 
 // EnqueueTx adds jobs in a caller's transaction: their ids and their places in the lane are taken now, but nobody
-// sees them before Commit (P1). An older snapshot than READ COMMITTED defers them instead, due at Now.
+// sees them before Commit (P1). An older snapshot than READ COMMITTED defers them all, due at Now if not at RunAt.
 //
 // The answer is [Enqueued]. Disabled as Enqueue is, and when the transaction isn't open.
 type EnqueueTx struct {
@@ -39,6 +41,7 @@ type EnqueueTx struct {
 	Priority int
 	Count    int
 	Attempts int
+	RunAt    int
 	Now      int
 }
 

@@ -18,7 +18,7 @@
 // # The life of a job
 //
 //	Enqueue, or EnqueueTx and Commit          -> ready
-//	EnqueueTx by an old snapshot, and Commit  -> deferred, Promote -> ready
+//	Enqueue for later, EnqueueTx by an old snapshot and Commit -> deferred, Promote -> ready
 //	ready      Claim       -> running: an open claim
 //	running    Complete    -> completed
 //	           Fail        -> failed

@@ -18,6 +18,9 @@ type Bounds struct {
 	// Each kind of job that is enqueued: every queue with every priority with every max_attempts.
 	Queues                  []string
 	Priorities, MaxAttempts []int
+	// RunAts are 0 or Infinite; none means 0 alone. Infinite is later than now, and than any other such time; a
+	// promotion is tried before and after all of them.
+	RunAts []int
 	// The limits that are tried of each operation that has one. 1 leaves something behind, a large one nothing.
 	ClaimLimits, RescueLimits, PromoteLimits []int
 	// Retentions of PruneQueue are 0 or Infinite: see Normalize.
@@ -35,12 +38,19 @@ type Bounds struct {
 // Enabled lists what may be tried next, always in the same order. Each action can be applied; one that is
 // answered with "stale" or "skipped" counts as much as any other, since that it changes nothing is a promise.
 //
-// Time moves on with each claim: now is later than every claim before. A rescue is tried with its cutoff behind
-// each of the times at which an open claim was made.
+// Time moves on with each claim: now is later than every claim before, and not before anything is due. A rescue is
+// tried with its cutoff behind each of the times at which an open claim was made.
 func Enabled(s Store, b *Bounds) []Action {
-	o := offer{store: s, bounds: b, vars: s.Vars(), now: 1}
+	o := offer{store: s, bounds: b, vars: s.Vars(), now: 1, later: Infinite}
 	for _, c := range s.Claims() {
 		o.now = max(o.now, c.ClaimedAt+1)
+	}
+	for _, d := range s.DeferredRows() {
+		if d.RunAt < Infinite {
+			o.now = max(o.now, d.RunAt)
+		} else {
+			o.later = max(o.later, d.RunAt+1)
+		}
 	}
 	o.producers()
 	o.workers()
@@ -56,6 +66,7 @@ type offer struct {
 	bounds  *Bounds
 	vars    Vars
 	now     int
+	later   int // after everything that isn't due
 	actions []Action
 }
 
@@ -70,9 +81,7 @@ func (o *offer) allows(name string) bool {
 // time, or stay open for as long as the others do something.
 func (o *offer) producers() {
 	if o.allows("Enqueue") {
-		o.eachJob(func(queue string, priority, attempts int) {
-			o.add(Enqueue{Queue: queue, Priority: priority, Count: 1, Attempts: attempts, Now: o.now})
-		})
+		o.eachJob(func(e Enqueue) { o.add(e) })
 	}
 	if o.allows("Begin") && len(o.store.Txs()) < o.bounds.OpenTransactions {
 		for _, isolation := range o.bounds.Transactions {
@@ -81,8 +90,10 @@ func (o *offer) producers() {
 	}
 	for _, tx := range o.store.Txs() {
 		if o.allows("EnqueueTx") {
-			o.eachJob(func(queue string, priority, attempts int) {
-				o.add(EnqueueTx{Tx: tx.ID, Queue: queue, Priority: priority, Count: 1, Attempts: attempts, Now: o.now})
+			o.eachJob(func(e Enqueue) {
+				o.add(EnqueueTx{
+					Tx: tx.ID, Queue: e.Queue, Priority: e.Priority, Count: e.Count, Attempts: e.Attempts, RunAt: e.RunAt, Now: e.Now,
+				})
 			})
 		}
 		if o.allows("Commit") {
@@ -95,14 +106,23 @@ func (o *offer) producers() {
 }
 
 // eachJob visits each kind of job that may still be enqueued.
-func (o *offer) eachJob(visit func(queue string, priority, attempts int)) {
+func (o *offer) eachJob(visit func(Enqueue)) {
 	if o.vars.NextJob > o.bounds.Jobs {
 		return
+	}
+	runAts := o.bounds.RunAts
+	if len(runAts) == 0 {
+		runAts = []int{0}
 	}
 	for _, queue := range o.bounds.Queues {
 		for _, priority := range o.bounds.Priorities {
 			for _, attempts := range o.bounds.MaxAttempts {
-				visit(queue, priority, attempts)
+				for _, at := range runAts {
+					if at == Infinite {
+						at = o.later
+					}
+					visit(Enqueue{Queue: queue, Priority: priority, Count: 1, Attempts: attempts, RunAt: at, Now: o.now})
+				}
 			}
 		}
 	}
@@ -153,6 +173,9 @@ func (o *offer) maintenance() {
 	if o.allows("Promote") {
 		for _, limit := range o.bounds.PromoteLimits {
 			o.add(Promote{Limit: limit, Now: o.now})
+			if o.later > Infinite {
+				o.add(Promote{Limit: limit, Now: 2 * Infinite})
+			}
 		}
 	}
 	if o.allows("RescueStale") {

@@ -11,6 +11,10 @@ func (a Enqueue) apply(s Store) (Result, error) {
 	lane, _ := s.Config().Lane(a.Queue, a.Priority)
 	jobs := takeJobs(s, a.Count)
 	for _, job := range jobs {
+		if a.RunAt > a.Now {
+			s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, RunAt: a.RunAt})
+			continue
+		}
 		appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts})
 	}
 	return Enqueued{jobs}, nil
@@ -29,13 +33,13 @@ func (a EnqueueTx) apply(s Store) (Result, error) {
 	lane, _ := s.Config().Lane(a.Queue, a.Priority)
 	jobs := takeJobs(s, a.Count)
 	for _, job := range jobs {
-		if tx.Isolation == ReadCommitted {
+		if tx.Isolation == ReadCommitted && a.RunAt <= a.Now {
 			appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Tx: a.Tx})
 			continue
 		}
 		// A snapshot from before can't see a rotation or a prune, so such a transaction must not write into a
-		// ring (hazard 3): its jobs wait outside, due at once.
-		s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, RunAt: a.Now, Tx: a.Tx})
+		// ring (hazard 3): its jobs wait outside, due at once if not later.
+		s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, RunAt: max(a.RunAt, a.Now), Tx: a.Tx})
 	}
 	return Enqueued{jobs}, nil
 }

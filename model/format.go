@@ -35,6 +35,7 @@ func (a *Enqueue) keys(k keys) {
 	k.number("priority", &a.Priority)
 	k.number("count", &a.Count)
 	k.number("attempts", &a.Attempts)
+	k.optionalNumber("run_at", &a.RunAt)
 	k.number("now", &a.Now)
 }
 
@@ -49,6 +50,7 @@ func (a *EnqueueTx) keys(k keys) {
 	k.number("priority", &a.Priority)
 	k.number("count", &a.Count)
 	k.number("attempts", &a.Attempts)
+	k.optionalNumber("run_at", &a.RunAt)
 	k.number("now", &a.Now)
 }
 

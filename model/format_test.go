@@ -25,14 +25,14 @@ func anyAction(t *rapid.T) model.Action {
 	}
 	switch name := rapid.SampledFrom(model.ActionNames()).Draw(t, "name"); name {
 	case "Enqueue":
-		return model.Enqueue{Queue: queue(), Priority: number("p"), Count: number("n"), Attempts: number("a"), Now: number("now")}
+		return model.Enqueue{Queue: queue(), Priority: number("p"), Count: number("n"), Attempts: number("a"), RunAt: number("at"), Now: number("now")}
 	case "Begin":
 		levels := []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.Serializable}
 		return model.Begin{Tx: number("tx"), Isolation: rapid.SampledFrom(levels).Draw(t, "isolation")}
 	case "EnqueueTx":
 		return model.EnqueueTx{
 			Tx: number("tx"), Queue: queue(), Priority: number("p"), Count: number("n"), Attempts: number("a"),
-			Now: number("now"),
+			RunAt: number("at"), Now: number("now"),
 		}
 	case "Commit":
 		return model.Commit{Tx: number("tx")}

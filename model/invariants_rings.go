@@ -106,8 +106,8 @@ func oldSnapshotStaysOutOfTheRing(s Store) error {
 		}
 	}
 	for _, d := range s.DeferredRows() {
-		if tx, ok := s.Tx(d.Tx); d.Tx != 0 && (!ok || tx.Isolation == ReadCommitted) {
-			return fmt.Errorf("transaction %d deferred job %d without need, or is not open", d.Tx, d.Job)
+		if _, ok := s.Tx(d.Tx); d.Tx != 0 && !ok {
+			return fmt.Errorf("transaction %d deferred job %d and is not open", d.Tx, d.Job)
 		}
 	}
 	return nil
@@ -115,5 +115,8 @@ func oldSnapshotStaysOutOfTheRing(s Store) error {
 
 // hasOldSnapshotRow: someone who must not write into the ring has written.
 func hasOldSnapshotRow(s Store) bool {
-	return slices.ContainsFunc(s.DeferredRows(), func(d DeferredRow) bool { return d.Tx != 0 })
+	return slices.ContainsFunc(s.DeferredRows(), func(d DeferredRow) bool {
+		tx, ok := s.Tx(d.Tx)
+		return ok && tx.Isolation != ReadCommitted
+	})
 }

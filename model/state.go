@@ -139,8 +139,8 @@ type TerminalRow struct {
 	FinalizedAt         int     // what a failed row's retention counts from
 }
 
-// DeferredRow is a job that is in no ring yet: written by a caller's transaction whose snapshot is too old to
-// check a ring's cursor, due at once.
+// DeferredRow is a job that is in no ring: it may not run before RunAt, or was written by a caller's transaction whose
+// snapshot is too old to check a ring's cursor, and is due at once.
 type DeferredRow struct {
 	Job, Lane      int
 	Lease, Attempt int // as they will be in the ready row

@@ -25,11 +25,17 @@ func drawAction(t *rapid.T, s Store) Action {
 	often := []string{"Enqueue", "EnqueueTx", "Claim", "Claim", "Complete", "Complete", "Fail", "RotateQueue", "PruneQueue"}
 	switch rapid.SampledFrom(append(ActionNames(), often...)).Draw(t, "name") {
 	case "Enqueue":
-		return Enqueue{queue(t, "queue"), small("priority", 1, 4), small("count", 0, 3), small("attempts", 1, 2), now}
+		return Enqueue{
+			Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 0, 3),
+			Attempts: small("attempts", 1, 2), RunAt: small("run_at", 0, 20), Now: now,
+		}
 	case "Begin":
 		return Begin{small("tx", 0, 3), rapid.SampledFrom(isolations).Draw(t, "isolation")}
 	case "EnqueueTx":
-		return EnqueueTx{small("tx", 1, 3), queue(t, "queue"), small("priority", 1, 4), small("count", 1, 2), 1, now}
+		return EnqueueTx{
+			Tx: small("tx", 1, 3), Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 1, 2),
+			Attempts: 1, RunAt: small("run_at", 0, 20), Now: now,
+		}
 	case "Commit":
 		return Commit{small("tx", 1, 3)}
 	case "Rollback":

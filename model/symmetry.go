@@ -9,7 +9,7 @@ import (
 // A comparison of graphs may not: it would compare quotients.
 
 // RenameJobs numbers the jobs in the order in which the tables name them. Rules ask for the order of jobs in one
-// place, among those deferred, whose rows stand in that order and so keep it.
+// place, among deferred jobs that are due at the same time, of which a normal form has none.
 //
 // What the sequence will give next stays: it is what bounds a world, and it is higher than every name given here.
 func (f *Flat) RenameJobs() {
@@ -22,6 +22,7 @@ func (f *Flat) RenameJobs() {
 		}
 		*job = name
 	})
+	slices.SortFunc(f.deferred, byJob)
 }
 
 // RenameQueues gives the queues, and after them the jobs, the names that make the encoding the smallest. Every

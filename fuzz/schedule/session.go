@@ -177,7 +177,7 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 		return Answer{}, engine.Migrate(ctx, s.pool, cfg)
 	case model.Enqueue:
 		s.now.Store(int64(op.Now))
-		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts)
+		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt)
 		if op.Count > 1 {
 			a.Jobs, err = e.EnqueueMany(ctx, jobs)
 			return a, err
@@ -194,7 +194,7 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 			return a, errPassedOver
 		}
 		s.now.Store(int64(op.Now))
-		a.Jobs, err = e.EnqueueTx(ctx, tx, jobParams(op.Queue, op.Priority, op.Count, op.Attempts)...)
+		a.Jobs, err = e.EnqueueTx(ctx, tx, jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt)...)
 		return a, err
 	case model.Commit:
 		tx, open := s.txs[op.Tx]
@@ -288,10 +288,13 @@ func closed(results []engine.Result) (a Answer) {
 	return a
 }
 
-func jobParams(queue string, priority, count, attempts int) []engine.JobParams {
+func jobParams(queue string, priority, count, attempts, runAt int) []engine.JobParams {
 	jobs := make([]engine.JobParams, count)
 	for i := range jobs {
 		jobs[i] = engine.JobParams{Queue: queue, Kind: "k", Priority: priority, MaxAttempts: attempts}
+		if runAt != 0 {
+			jobs[i].RunAt = logicalTime(int64(runAt))
+		}
 	}
 	return jobs
 }
