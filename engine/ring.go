@@ -30,6 +30,14 @@ func (r ring) Name() string       { return r.name }
 func (r ring) Slots() int         { return r.slots }
 func (r ring) Children() []string { return r.children }
 
+// Key is the prefix of the columns that name a row's slot and generation.
+func (r ring) Key() string {
+	if r.name == "queue" {
+		return "ready"
+	}
+	return r.name
+}
+
 // Gate is the child that is locked first within a slot, with a bounded wait; the others are then taken NOWAIT.
 func (r ring) Gate() string { return r.children[0] }
 

@@ -1,0 +1,116 @@
+{{/* Each audit statement is one SELECT in which every table stands by name, as counts is (P9): it judges one moment, also
+     while everything goes on. It answers how many rows it looked at, and up to twenty violations: table, generation, lane, job,
+     and words. A row in which the words are null only tells how much was looked at.
+
+     The parts spread what the tables hold compactly into one row per attempt, closure, position or job. Ranges are cut to
+     what a batch can hold, so that a corrupt one doesn't become a billion rows; that it was cut is a violation elsewhere. */}}
+{{define "audit_settings"}}
+/* awa:Audit */
+SELECT set_config('jit', 'off', true), set_config('enable_nestloop', 'off', true)
+{{end}}
+
+{{define "audit_lanes"}}
+/* awa:Audit */
+SELECT lane_id, queue, priority, enqueue_shard FROM {{.S}}.lanes
+{{end}}
+
+{{define "unpruned_ready"}}
+(SELECT generation FROM {{.S}}.queue_ring_rotations EXCEPT SELECT generation FROM {{.S}}.queue_ring_prunes)
+{{end}}
+
+{{/* One row per attempt that the claim ring knows. */}}
+{{define "all_attempts"}}
+    SELECT b.tableoid::regclass::text AS stands_in, b.claim_generation, b.batch_id, b.ready_generation, b.lane_id,
+           b.batch_id * 4096 + m.place - 1 AS receipt_id, m.job_id, m.run_lease, m.lane_seq
+      FROM {{.S}}.lease_claim_batches b
+     CROSS JOIN LATERAL unnest(b.job_ids, b.run_leases, b.lane_seqs) WITH ORDINALITY AS m(job_id, run_lease, lane_seq, place)
+{{end}}
+
+{{/* One row per closed receipt and closure that covers it. */}}
+{{define "all_closures"}}
+    SELECT c.tableoid::regclass::text AS stands_in, c.claim_generation, c.batch_id, c.ready_generation, c.lane_id, c.outcome, n.receipt_id
+      FROM {{.S}}.lease_claim_closure_batches c
+     CROSS JOIN LATERAL unnest(c.receipt_ranges * int8multirange(int8range(c.batch_id * 4096, c.batch_id * 4096 + 4096))) AS r
+     CROSS JOIN LATERAL generate_series(lower(r), upper(r) - 1) AS n(receipt_id)
+{{end}}
+
+{{/* One row per lane position and evidence that covers it. */}}
+{{define "all_spent"}}
+    SELECT b.tableoid::regclass::text AS stands_in, b.ready_generation, b.lane_id, b.batch_id, n.lane_seq
+      FROM {{.S}}.ready_claim_attempt_batches b
+     CROSS JOIN LATERAL unnest(b.lane_seqs) AS r
+     CROSS JOIN LATERAL generate_series(lower(r), least(upper(r), lower(r) + 4096) - 1) AS n(lane_seq)
+{{end}}
+
+{{/* One row per lane position at which an attempt ended for good. */}}
+{{define "all_ended"}}
+    SELECT c.tableoid::regclass::text AS stands_in, c.ready_generation, c.lane_id, n.lane_seq, NULL::bigint AS job_id,
+           NULL::bigint AS run_lease, 'completed' AS state
+      FROM {{.S}}.receipt_completion_batches c
+     CROSS JOIN LATERAL unnest(c.lane_seqs) AS r
+     CROSS JOIN LATERAL generate_series(lower(r), least(upper(r), lower(r) + 4096) - 1) AS n(lane_seq)
+     UNION ALL
+    SELECT d.tableoid::regclass::text, d.ready_generation, d.lane_id, d.lane_seq, d.job_id, d.run_lease, d.state FROM {{.S}}.done_entries d
+{{end}}
+
+{{/* One row per place where a job is: a committed job has exactly one, until its history is pruned. */}}
+{{define "all_places"}}
+WITH spent AS MATERIALIZED ({{template "all_spent" .}}
+), ended AS MATERIALIZED ({{template "all_ended" .}}
+), closures AS MATERIALIZED ({{template "all_closures" .}}
+), places AS MATERIALIZED (
+    SELECT r.job_id, r.lane_id, 'available' AS state, r.tableoid::regclass::text AS stands_in, r.ready_generation AS generation
+      FROM {{.S}}.ready_entries r LEFT JOIN spent s USING (ready_generation, lane_id, lane_seq) WHERE s.lane_seq IS NULL
+     UNION ALL
+    SELECT d.job_id, d.lane_id, 'scheduled', 'deferred_jobs', NULL FROM {{.S}}.deferred_jobs d
+     UNION ALL
+    SELECT a.job_id, a.lane_id, 'running', a.stands_in, a.claim_generation
+      FROM ({{template "all_attempts" .}}) a LEFT JOIN closures c USING (claim_generation, receipt_id) WHERE c.receipt_id IS NULL
+     UNION ALL
+    SELECT coalesce(e.job_id, r.job_id), e.lane_id, e.state, e.stands_in, e.ready_generation
+      FROM ended e LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq)
+)
+{{end}}
+
+{{define "audit_job_is_lost"}}
+/* awa:Audit */
+{{template "all_places" .}}
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.ready_entries) looked LEFT JOIN (
+    SELECT r.tableoid::regclass::text, r.ready_generation, r.lane_id, r.job_id,
+           format('position %s was handed out, and the job neither runs nor waits nor has ended', r.lane_seq)
+      FROM {{.S}}.ready_entries r LEFT JOIN places p USING (job_id) WHERE p.job_id IS NULL LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_job_is_twice"}}
+/* awa:Audit */
+{{template "all_places" .}}
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM places) looked LEFT JOIN (
+    SELECT NULL::text, NULL::bigint, min(lane_id), job_id,
+           format('the job is in %s places at once: %s', count(*), string_agg(state || ' (' || stands_in || coalesce(', generation ' || generation, '') || ')', ' and '))
+      FROM places GROUP BY job_id HAVING count(*) > 1 LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_counts"}}
+/* awa:Audit */
+{{template "all_places" .}}, sums AS (
+    SELECT lane_id, sum(available) AS available, sum(running) AS running, sum(completed) AS completed
+      FROM (SELECT lane_id, 1 AS available, 0 AS running, 0 AS completed FROM {{.S}}.ready_entries
+            UNION ALL SELECT lane_id, -claimed_count, 0, 0 FROM {{.S}}.ready_claim_attempt_batches
+            UNION ALL SELECT lane_id, 0, claimed_count, 0 FROM {{.S}}.lease_claim_batches
+            UNION ALL SELECT lane_id, 0, -closed_count, 0 FROM {{.S}}.lease_claim_closure_batches
+            UNION ALL SELECT lane_id, 0, 0, completed_count FROM {{.S}}.receipt_completion_batches) s
+     GROUP BY lane_id
+), rows AS (
+    SELECT lane_id, count(*) FILTER (WHERE state = 'available') AS available, count(*) FILTER (WHERE state = 'running') AS running,
+           count(*) FILTER (WHERE state = 'completed') AS completed
+      FROM places GROUP BY lane_id
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM places) looked LEFT JOIN (
+    SELECT NULL::text, NULL::bigint, lane_id, NULL::bigint,
+           format('the counted columns add up to %s available, %s running, %s completed; the rows are %s, %s, %s',
+                  coalesce(s.available, 0), coalesce(s.running, 0), coalesce(s.completed, 0),
+                  coalesce(r.available, 0), coalesce(r.running, 0), coalesce(r.completed, 0))
+      FROM sums s FULL JOIN rows r USING (lane_id)
+     WHERE (coalesce(s.available, 0), coalesce(s.running, 0), coalesce(s.completed, 0))
+           <> (coalesce(r.available, 0), coalesce(r.running, 0), coalesce(r.completed, 0)) LIMIT 20) f ON true
+{{end}}

@@ -1,0 +1,162 @@
+{{/* P3: who may say that an attempt is open, and that it is over. See audit.sql for the form of these statements. */}}
+{{define "audit_claim_is_whole"}}
+/* awa:Audit */
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches) looked LEFT JOIN (
+    SELECT b.tableoid::regclass::text, b.claim_generation, b.lane_id, NULL::bigint,
+           format('claim batch %s says %s members, and has %s jobs, %s run leases, %s positions and the receipts %s', batch_id, claimed_count,
+                  cardinality(job_ids), cardinality(run_leases), cardinality(lane_seqs), receipt_ranges)
+      FROM {{.S}}.lease_claim_batches b
+     WHERE (cardinality(job_ids), cardinality(run_leases), cardinality(lane_seqs)) IS DISTINCT FROM (claimed_count, claimed_count, claimed_count)
+        OR receipt_ranges IS DISTINCT FROM int8multirange(int8range(batch_id * 4096, batch_id * 4096 + claimed_count)) LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_claim_has_evidence"}}
+/* awa:Audit */
+WITH spent AS MATERIALIZED ({{template "all_spent" .}}
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches) looked LEFT JOIN (
+    SELECT a.stands_in, a.claim_generation, a.lane_id, a.job_id,
+           format('attempt %s/%s of claim batch %s has %s at position %s of ready generation %s', a.job_id, a.run_lease, a.batch_id,
+                  CASE WHEN r.job_id IS NULL THEN 'no ready row' WHEN r.job_id <> a.job_id THEN format('the ready row of job %s', r.job_id)
+                       WHEN r.run_lease + 1 <> a.run_lease THEN format('the ready row of attempt %s', r.run_lease + 1)
+                       ELSE 'no evidence of its own' END, a.lane_seq, a.ready_generation)
+      FROM ({{template "all_attempts" .}}) a
+      LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq)
+      LEFT JOIN spent s USING (ready_generation, lane_id, lane_seq, batch_id)
+     WHERE a.ready_generation IN {{template "unpruned_ready" .}}
+       AND (r.job_id IS DISTINCT FROM a.job_id OR r.run_lease + 1 <> a.run_lease OR s.batch_id IS NULL) LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_handed_out_once"}}
+/* awa:Audit */
+WITH spent AS MATERIALIZED ({{template "all_spent" .}}
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM spent) looked LEFT JOIN (
+    SELECT * FROM (
+        SELECT min(stands_in), ready_generation, lane_id, NULL::bigint,
+               format('position %s was handed out %s times, by the batches %s', lane_seq, count(*), string_agg(batch_id::text, ', ' ORDER BY batch_id))
+          FROM spent GROUP BY ready_generation, lane_id, lane_seq HAVING count(*) > 1
+         UNION ALL
+        SELECT b.tableoid::regclass::text, b.ready_generation, b.lane_id, NULL, format('the evidence of batch %s counts %s positions and names %s', b.batch_id, b.claimed_count, b.lane_seqs)
+          FROM {{.S}}.ready_claim_attempt_batches b
+         WHERE b.claimed_count IS DISTINCT FROM (SELECT sum(upper(r) - lower(r)) FROM unnest(b.lane_seqs) r)
+         UNION ALL
+        SELECT s.stands_in, s.ready_generation, s.lane_id, NULL, format('batch %s took position %s, where there is no ready row', s.batch_id, s.lane_seq)
+          FROM spent s LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq) WHERE r.job_id IS NULL) v LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_closed_once"}}
+/* awa:Audit */
+WITH closures AS MATERIALIZED ({{template "all_closures" .}}
+), attempts AS MATERIALIZED ({{template "all_attempts" .}}
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN (
+    SELECT * FROM (
+        SELECT min(stands_in), claim_generation, min(lane_id), NULL::bigint,
+               format('receipt %s was closed %s times, as %s', receipt_id, count(*), string_agg(outcome, ' and ' ORDER BY outcome))
+          FROM closures GROUP BY claim_generation, receipt_id HAVING count(*) > 1
+         UNION ALL
+        SELECT c.stands_in, c.claim_generation, c.lane_id, a.job_id,
+               format('receipt %s was closed as %s, and %s', c.receipt_id, c.outcome,
+                      CASE WHEN a.receipt_id IS NULL THEN 'its slot holds no such claim' ELSE 'its claim says another lane or ready generation' END)
+          FROM closures c LEFT JOIN attempts a USING (claim_generation, receipt_id)
+         WHERE (a.lane_id, a.ready_generation) IS DISTINCT FROM (c.lane_id, c.ready_generation)
+         UNION ALL
+        SELECT c.tableoid::regclass::text, c.claim_generation, c.lane_id, NULL,
+               format('the closure of batch %s counts %s attempts and names %s', c.batch_id, c.closed_count, c.receipt_ranges)
+          FROM {{.S}}.lease_claim_closure_batches c
+         WHERE c.closed_count IS DISTINCT FROM (SELECT sum(upper(r) - lower(r)) FROM unnest(c.receipt_ranges) r)
+            OR NOT c.receipt_ranges <@ int8range(c.batch_id * 4096, c.batch_id * 4096 + 4096)) v LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_closure_has_outcome"}}
+/* awa:Audit */
+WITH closures AS MATERIALIZED ({{template "all_closures" .}}
+), ended AS MATERIALIZED ({{template "all_ended" .}}
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN (
+    SELECT a.stands_in, a.claim_generation, a.lane_id, a.job_id,
+           format('attempt %s/%s was closed as %s, and %s', a.job_id, a.run_lease, c.outcome,
+                  CASE WHEN e.lane_seq IS NOT NULL THEN format('its job ended as %s', e.state) ELSE 'its job went nowhere' END)
+      FROM ({{template "all_attempts" .}}) a
+      JOIN closures c USING (claim_generation, receipt_id)
+      LEFT JOIN ended e ON e.ready_generation = a.ready_generation AND e.lane_id = a.lane_id AND e.lane_seq = a.lane_seq
+      LEFT JOIN {{.S}}.ready_entries n ON n.job_id = a.job_id AND n.run_lease = a.run_lease
+     WHERE a.ready_generation IN {{template "unpruned_ready" .}}
+       AND CASE c.outcome WHEN 'completed' THEN e.state IS DISTINCT FROM 'completed'
+                          WHEN 'failed' THEN e.state IS DISTINCT FROM 'failed'
+                          ELSE (e.state = 'failed') IS NOT TRUE AND n.job_id IS NULL OR e.state = 'completed' END LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_terminal_has_ready_row"}}
+/* awa:Audit */
+WITH ended AS MATERIALIZED ({{template "all_ended" .}}
+), spent AS MATERIALIZED ({{template "all_spent" .}}
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM ended) looked LEFT JOIN (
+    SELECT * FROM (
+        SELECT e.stands_in, e.ready_generation, e.lane_id, coalesce(e.job_id, r.job_id),
+               format('position %s ended as %s, and %s', e.lane_seq, e.state,
+                      CASE WHEN r.job_id IS NULL THEN 'there is no ready row in its generation' WHEN s.batch_id IS NULL THEN 'was never handed out'
+                           ELSE 'its ready row is of another attempt' END)
+          FROM ended e
+          LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq)
+          LEFT JOIN spent s USING (ready_generation, lane_id, lane_seq)
+         WHERE r.job_id IS NULL OR s.batch_id IS NULL OR e.job_id <> r.job_id OR e.run_lease <> r.run_lease + 1
+         UNION ALL
+        SELECT c.tableoid::regclass::text, c.ready_generation, c.lane_id, NULL, format('the history of batch %s counts %s jobs and names %s', c.batch_id, c.completed_count, c.lane_seqs)
+          FROM {{.S}}.receipt_completion_batches c
+         WHERE c.completed_count IS DISTINCT FROM (SELECT sum(upper(r) - lower(r)) FROM unnest(c.lane_seqs) r)) v LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_one_open_claim"}}
+/* awa:Audit */
+WITH open AS MATERIALIZED (
+    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, receipt_id)
+     WHERE c.receipt_id IS NULL
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM open) looked LEFT JOIN (
+    SELECT min(stands_in), min(claim_generation), min(lane_id), job_id,
+           format('%s attempts are open: %s', count(*), string_agg(format('%s/%s', job_id, run_lease), ', ' ORDER BY run_lease))
+      FROM open GROUP BY job_id HAVING count(*) > 1 LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_open_claim_is_newest"}}
+/* awa:Audit */
+WITH open AS MATERIALIZED (
+    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, receipt_id)
+     WHERE c.receipt_id IS NULL
+), newest AS MATERIALIZED (
+    SELECT job_id, max(run_lease) AS run_lease FROM {{.S}}.ready_entries GROUP BY job_id
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM open) looked LEFT JOIN (
+    SELECT o.stands_in, o.claim_generation, o.lane_id, o.job_id, format('attempt %s/%s is open, and the newest ready row is of attempt %s', o.job_id, o.run_lease, n.run_lease + 1)
+      FROM open o JOIN newest n USING (job_id) WHERE n.run_lease + 1 <> o.run_lease LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_open_claim_keeps_slots"}}
+/* awa:Audit */
+WITH open AS MATERIALIZED (
+    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, receipt_id)
+     WHERE c.receipt_id IS NULL
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM open) looked LEFT JOIN (
+    SELECT stands_in, claim_generation, lane_id, job_id,
+           format('attempt %s/%s is open, and its ready generation %s is pruned', job_id, run_lease, ready_generation)
+      FROM open WHERE ready_generation NOT IN {{template "unpruned_ready" .}} LIMIT 20) f ON true
+{{end}}
+
+{{define "audit_attempts_within_max"}}
+/* awa:Audit */
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.ready_entries) looked LEFT JOIN (
+    SELECT * FROM (
+        SELECT r.tableoid::regclass::text, r.ready_generation, r.lane_id, r.job_id,
+               format('the job waits or ran with %s of %s attempts used up, at run lease %s', r.attempt, r.max_attempts, r.run_lease)
+          FROM {{.S}}.ready_entries r
+         WHERE r.attempt >= r.max_attempts OR r.attempt < 0 OR r.run_lease < r.attempt
+         UNION ALL
+        SELECT 'deferred_jobs', NULL, d.lane_id, d.job_id,
+               format('the job waits with %s of %s attempts used up, at run lease %s', d.attempt, d.max_attempts, d.run_lease)
+          FROM {{.S}}.deferred_jobs d
+         WHERE d.attempt >= d.max_attempts OR d.attempt < 0 OR d.run_lease < d.attempt) v LIMIT 20) f ON true
+{{end}}
