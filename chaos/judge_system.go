@@ -129,6 +129,9 @@ func (j *judging) rings() {
 			j.v.short = append(j.v.short, fmt.Sprintf("the %s ring turned %d times, which is not once round its %d slots, and was pruned %d times", r.name, turns, r.slots, pruned))
 		}
 	}
+	for _, what := range j.ev.state.Audit {
+		j.v.wrong(KindAudit, "%s", what)
+	}
 	if t := j.ev.state.Trouble; t != "" {
 		j.v.wrong(KindError, "the final turning of the rings: %s", t)
 	}

@@ -254,6 +254,7 @@ var otherRejections = map[string]rejection{
 	"one completion too many in the counts":  {func(w *world) { w.count(func(c *engine.Counts) { c.PrunedCompleted++ }) }, KindCounts},
 	"one failure too few in the counts":      {func(w *world) { w.count(func(c *engine.Counts) { c.PrunedFailed-- }) }, KindCounts},
 	"a failure counted as a completion":      {func(w *world) { w.count(func(c *engine.Counts) { c.PrunedFailed--; c.PrunedCompleted++ }) }, KindCounts},
+	"an audit that finds something":          {func(w *world) { w.ev.state.Audit = []string{"NoJobIsLost: job 3: gone"} }, KindAudit},
 	"one rescue too many":                    {func(w *world) { w.find("m", 0, returned(opRescue)).Requeued++ }, KindCounts},
 	"one failing rescue too few":             {func(w *world) { w.find("m", 0, returned(opRescue)).Failed-- }, KindCounts},
 	"something is left waiting":              {func(w *world) { w.count(func(c *engine.Counts) { c.Available = 1 }) }, KindRecovery},

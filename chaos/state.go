@@ -20,6 +20,7 @@ type state struct {
 	Rotated map[string]int           `json:"rotated"` // by ring, in the final turning
 	Trouble string                   `json:"trouble"` // the error that ended the turning early
 	Final   map[string]engine.Counts `json:"final"`   // by queue, after it
+	Audit   []string                 `json:"audit"`   // what the engine's audit found wrong, before the turning and after it
 	Rows    map[string]int64         `json:"rows"`    // left in each partitioned table, after it
 }
 
@@ -131,6 +132,9 @@ func (o observer) record(ctx context.Context, within time.Duration) (s state, er
 		}
 		s.Jobs = append(s.Jobs, seen)
 	}
+	if err := o.audit(ctx, &s); err != nil {
+		return s, err
+	}
 	var trouble error
 	if s.Rotated, trouble = o.turn(ctx, within); trouble != nil {
 		s.Trouble = trouble.Error() // no fault is under way any more: it is for the judge
@@ -138,8 +142,19 @@ func (o observer) record(ctx context.Context, within time.Duration) (s state, er
 	if s.Final, err = o.counts(ctx); err != nil {
 		return s, err
 	}
+	if err := o.audit(ctx, &s); err != nil {
+		return s, err
+	}
 	s.Rows, err = o.rowsLeft(ctx)
 	return s, err
+}
+
+func (o observer) audit(ctx context.Context, s *state) error {
+	report, err := o.eng.Audit(ctx)
+	for _, v := range report.Violations() {
+		s.Audit = append(s.Audit, v.String())
+	}
+	return err
 }
 
 // rowsLeft counts the rows of every partitioned table of the schema: those are the rings.

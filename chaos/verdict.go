@@ -23,6 +23,7 @@ const (
 	KindSettle         Kind = "settle"           // Settle told an untruth
 	KindCounts         Kind = "counts"           // counts that differ from what happened
 	KindJobState       Kind = "job_state"        // Job told an untruth
+	KindAudit          Kind = "audit"            // the engine's audit found something wrong in the end
 	KindError          Kind = "error"            // an error that must not occur
 	KindDied           Kind = "worker_died"      // a worker ended by itself
 	KindRecovery       Kind = "recovery"         // no claim, or no end of the backlog, within the bound

@@ -48,36 +48,48 @@ func (r AuditReport) Looked() int64 {
 	return n
 }
 
+// Err is nil when nothing is wrong, and else names every violation, one a line.
+func (r AuditReport) Err() error {
+	var lines []string
+	for _, v := range r.Violations() {
+		lines = append(lines, v.String())
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: the audit finds\n%s", ErrCorrupt, strings.Join(lines, "\n"))
+}
+
 // An auditCheck names the statement that answers for an invariant. The names are the model's where it has the invariant.
 // Of the model's invariants three speak of transactions that are open, which no other session can see.
-type auditCheck struct{ invariant, promise, says, statement string }
+type auditCheck struct{ invariant, promise, says, statement string } // the statement without its ending "_audit"
 
 // auditChecks are the invariants as SQL, what rests on others after them. A test corrupts the rows for each of them, and
 // compares the names with the model's.
 var auditChecks = []auditCheck{
-	{"LanesAreWhole", "P4", "each queue has its lanes, and each row a lane and a position that its lane's sequence gave", "audit_lanes_are_whole"},
-	{"IdentitiesAreFresh", "P3", "no id is in use that its sequence may still give", "audit_identities"},
-	{"PositionsAreSpentOnce", "P3", "each lane position is handed out at most once, and only where a ready row is", "audit_handed_out_once"},
-	{"ClaimIsWhole", "P3", "a claim has as many jobs, run leases, positions and receipts as it says", "audit_claim_is_whole"},
-	{"ClaimHasItsEvidence", "P3", "each claim's ready row says that this claim took it, for as long as the row is there", "audit_claim_has_evidence"},
-	{"AttemptEndsOnce", "P3", "each closure is of a claim in its slot, and no attempt is closed twice", "audit_closed_once"},
-	{"ClosureHasItsOutcome", "P2", "where an attempt was closed, the job's end or its next ready row is there", "audit_closure_has_outcome"},
-	{"TerminalHasItsReadyRow", "P2", "each end is of a ready row of its own generation that was handed out", "audit_terminal_has_ready_row"},
-	{"OneOpenClaim", "P3", "at most one attempt of a job is open", "audit_one_open_claim"},
-	{"OpenClaimIsNewest", "P3", "an open attempt is its job's newest", "audit_open_claim_is_newest"},
-	{"OpenClaimKeepsItsSlots", "P2", "the ready generation of an open attempt isn't pruned", "audit_open_claim_keeps_slots"},
-	{"NoJobIsLost", "P2", "each job that has a ready row waits, runs or has ended", "audit_job_is_lost"},
-	{"NoJobIsTwice", "P2", "no job is in two places", "audit_job_is_twice"},
-	{"AttemptsWithinMax", "P3", "no job waits for more attempts than it was given", "audit_attempts_within_max"},
-	{"CountsAreExact", "P9", "the counted columns add up to the rows", "audit_counts"},
-	{"ErrorsAreBounded", "P6", "an error history has at most twenty entries", "audit_histories"},
-	{"CursorsAreOfTheirSlot", "P2", "a slot without claims has no rescue cursor", "audit_rescue_cursors"},
+	{"LanesAreWhole", "P4", "each queue has its lanes, and each row a lane and a position that its lane's sequence gave", "lanes_are_whole"},
+	{"IdentitiesAreFresh", "P3", "no id is in use that its sequence may still give", "identities"},
+	{"PositionsAreSpentOnce", "P3", "each lane position is handed out at most once, and only where a ready row is", "handed_out_once"},
+	{"ClaimIsWhole", "P3", "a claim has as many jobs, run leases, positions and receipts as it says", "claim_is_whole"},
+	{"ClaimHasItsEvidence", "P3", "each claim's ready row says that this claim took it, for as long as the row is there", "claim_has_evidence"},
+	{"AttemptEndsOnce", "P3", "each closure is of a claim in its slot, and no attempt is closed twice", "closed_once"},
+	{"ClosureHasItsOutcome", "P2", "where an attempt was closed, the job's end or its next ready row is there", "closure_has_outcome"},
+	{"TerminalHasItsReadyRow", "P2", "each end is of a ready row of its own generation that was handed out", "terminal_has_ready_row"},
+	{"OneOpenClaim", "P3", "at most one attempt of a job is open", "one_open_claim"},
+	{"OpenClaimIsNewest", "P3", "an open attempt is its job's newest", "open_claim_is_newest"},
+	{"OpenClaimKeepsItsSlots", "P2", "the ready generation of an open attempt isn't pruned", "open_claim_keeps_slots"},
+	{"NoJobIsLost", "P2", "each job that has a ready row waits, runs or has ended", "job_is_lost"},
+	{"NoJobIsTwice", "P2", "no job is in two places", "job_is_twice"},
+	{"AttemptsWithinMax", "P3", "no job waits for more attempts than it was given", "attempts_within_max"},
+	{"CountsAreExact", "P9", "the counted columns add up to the rows", "counts"},
+	{"ErrorsAreBounded", "P6", "an error history has at most twenty entries", "histories"},
+	{"CursorsAreOfTheirSlot", "P2", "a slot without claims has no rescue cursor", "rescue_cursors"},
 }
 
 // auditRingChecks are asked of each ring.
 var auditRingChecks = []auditCheck{
-	{"RingIsNotOverrun", "P2", "a ring enters no slot before its last generation is pruned, and prunes the oldest first", "audit_ring"},
-	{"RowsAreInUnprunedGenerations", "P2", "each row stands in the slot of its generation, which was entered and isn't pruned", "audit_generations"},
+	{"RingIsNotOverrun", "P2", "a ring enters no slot before its last generation is pruned, and prunes the oldest first", "ring"},
+	{"RowsAreInUnprunedGenerations", "P2", "each row stands in the slot of its generation, which was entered and isn't pruned", "generations"},
 }
 
 // Audit checks every invariant that rows can show, and changes nothing. It is safe beside everything else: each check is
@@ -95,7 +107,7 @@ func (e *Engine) Audit(ctx context.Context) (AuditReport, error) {
 	for _, check := range auditRingChecks {
 		merged := AuditCheck{Invariant: check.invariant, Promise: check.promise, Says: check.says}
 		for _, r := range []ring{e.queue, e.claim} {
-			if err := e.audit(ctx, &merged, e.sql.get(check.statement, children{Ring: r}), lanes); err != nil {
+			if err := e.audit(ctx, &merged, e.sql.get(check.statement+"_audit", children{Ring: r}), lanes); err != nil {
 				return AuditReport{}, fail(op, check.invariant, err)
 			}
 		}
@@ -103,7 +115,7 @@ func (e *Engine) Audit(ctx context.Context) (AuditReport, error) {
 	}
 	for _, check := range auditChecks {
 		one := AuditCheck{Invariant: check.invariant, Promise: check.promise, Says: check.says}
-		if err := e.audit(ctx, &one, e.sql.get(check.statement, children{}), lanes); err != nil {
+		if err := e.audit(ctx, &one, e.sql.get(check.statement+"_audit", children{}), lanes); err != nil {
 			return AuditReport{}, fail(op, check.invariant, err)
 		}
 		report.Checks = append(report.Checks, one)

@@ -4,6 +4,8 @@
 
      The parts spread what the tables hold compactly into one row per attempt, closure, position or job. Ranges are cut to
      what a batch can hold, so that a corrupt one doesn't become a billion rows; that it was cut is a violation elsewhere. */}}
+{{/* Children are never analyzed, so that the planner takes each for empty and would go through one for every row of
+     another. Without nested loops it hashes, whatever it believes (hazard 13). */}}
 {{define "audit_settings"}}
 /* awa:Audit */
 SELECT set_config('jit', 'off', true), set_config('enable_nestloop', 'off', true)
@@ -72,7 +74,9 @@ WITH spent AS MATERIALIZED ({{template "all_spent" .}}
 )
 {{end}}
 
-{{define "audit_job_is_lost"}}
+{{/* P2. A claim that was pruned while it was open, or a closure without its outcome, loses a job: the ready row says that it
+     was handed out, and nothing says to whom. Of a job whose ready rows were all pruned nothing is left to ask. */}}
+{{define "job_is_lost_audit"}}
 /* awa:Audit */
 {{template "all_places" .}}
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.ready_entries) looked LEFT JOIN (
@@ -81,7 +85,9 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.ready_entries) looke
       FROM {{.S}}.ready_entries r LEFT JOIN places p USING (job_id) WHERE p.job_id IS NULL LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_job_is_twice"}}
+{{/* P2, P3. A job that waits while it runs will have two owners; one that ended while it waits will run after its end. That
+     a carried, retried or moved row is at one place after it was at another is the same promise. */}}
+{{define "job_is_twice_audit"}}
 /* awa:Audit */
 {{template "all_places" .}}
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM places) looked LEFT JOIN (
@@ -90,7 +96,9 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM places) looked LEFT JOIN (
       FROM places GROUP BY job_id HAVING count(*) > 1 LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_counts"}}
+{{/* P9. Counts adds up columns, so that it needs no row of its own; here the columns are held against the rows. The tables
+     know nothing of jobs: that their differences are the jobs is what is claimed. */}}
+{{define "counts_audit"}}
 /* awa:Audit */
 {{template "all_places" .}}, sums AS (
     SELECT lane_id, sum(available) AS available, sum(running) AS running, sum(completed) AS completed

@@ -1,5 +1,7 @@
 {{/* P3: who may say that an attempt is open, and that it is over. See audit.sql for the form of these statements. */}}
-{{define "audit_claim_is_whole"}}
+{{/* The arrays lie beside each other and are read by position: one that is shorter would give a job another job's run
+     lease (hazard 28). */}}
+{{define "claim_is_whole_audit"}}
 /* awa:Audit */
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches) looked LEFT JOIN (
     SELECT b.tableoid::regclass::text, b.claim_generation, b.lane_id, NULL::bigint,
@@ -10,7 +12,10 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches)
         OR receipt_ranges IS DISTINCT FROM int8multirange(int8range(batch_id * 4096, batch_id * 4096 + claimed_count)) LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_claim_has_evidence"}}
+{{/* Without its evidence the position would be handed out again, whatever a cursor remembers (hazard 1). It must be this
+     claim's own: another's would mean that two claims took one position, or that a lane was mistaken for another
+     (hazard 7). Once the ready generation is pruned there is nothing to compare. */}}
+{{define "claim_has_evidence_audit"}}
 /* awa:Audit */
 WITH spent AS MATERIALIZED ({{template "all_spent" .}}
 )
@@ -27,7 +32,10 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches)
        AND (r.job_id IS DISTINCT FROM a.job_id OR r.run_lease + 1 <> a.run_lease OR s.batch_id IS NULL) LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_handed_out_once"}}
+{{/* Evidence is the only thing that says "claimed" to a claim. Two rows that cover one position are two owners (P3), a count
+     that isn't the size of its ranges makes Counts wrong (P9), and evidence where no row is would hide a row that commits
+     later (hazard 2). */}}
+{{define "handed_out_once_audit"}}
 /* awa:Audit */
 WITH spent AS MATERIALIZED ({{template "all_spent" .}}
 )
@@ -45,7 +53,9 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM spent) looked LEFT JOIN (
           FROM spent s LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq) WHERE r.job_id IS NULL) v LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_closed_once"}}
+{{/* Two closures of one attempt are two outcomes, and they would hide an open attempt from a proof that compares counts
+     (P3, hazard 5). A closure in another slot than its claim's is seen by no proof at all. */}}
+{{define "closed_once_audit"}}
 /* awa:Audit */
 WITH closures AS MATERIALIZED ({{template "all_closures" .}}
 ), attempts AS MATERIALIZED ({{template "all_attempts" .}}
@@ -69,7 +79,10 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
             OR NOT c.receipt_ranges <@ int8range(c.batch_id * 4096, c.batch_id * 4096 + 4096)) v LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_closure_has_outcome"}}
+{{/* P2. Closing an attempt and writing where its job goes is one transaction. A closure alone is worse than none: what is
+     closed nobody will rescue (hazard 24). A requeued job's new row stands in the same generation or a younger one, so
+     that it outlives the row that it came from. */}}
+{{define "closure_has_outcome_audit"}}
 /* awa:Audit */
 WITH closures AS MATERIALIZED ({{template "all_closures" .}}
 ), ended AS MATERIALIZED ({{template "all_ended" .}}
@@ -88,7 +101,9 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
                           ELSE (e.state = 'failed') IS NOT TRUE AND n.job_id IS NULL OR e.state = 'completed' END LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_terminal_has_ready_row"}}
+{{/* P2. An end has no body of its own: its ready row has it, so that both stand in one generation and go together. One that
+     were written into the current generation would outlive what it is hydrated from. */}}
+{{define "terminal_has_ready_row_audit"}}
 /* awa:Audit */
 WITH ended AS MATERIALIZED ({{template "all_ended" .}}
 ), spent AS MATERIALIZED ({{template "all_spent" .}}
@@ -109,7 +124,8 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM ended) looked LEFT JOIN (
          WHERE c.completed_count IS DISTINCT FROM (SELECT sum(upper(r) - lower(r)) FROM unnest(c.lane_seqs) r)) v LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_one_open_claim"}}
+{{/* P3, the promise itself; the others say how it is kept. */}}
+{{define "one_open_claim_audit"}}
 /* awa:Audit */
 WITH open AS MATERIALIZED (
     SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, receipt_id)
@@ -121,7 +137,8 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM open) looked LEFT JOIN (
       FROM open GROUP BY job_id HAVING count(*) > 1 LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_open_claim_is_newest"}}
+{{/* P3. Whoever holds an older attempt is told that it is over; the newest ready row says which one is the newest. */}}
+{{define "open_claim_is_newest_audit"}}
 /* awa:Audit */
 WITH open AS MATERIALIZED (
     SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, receipt_id)
@@ -134,7 +151,9 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM open) looked LEFT JOIN (
       FROM open o JOIN newest n USING (job_id) WHERE n.run_lease + 1 <> o.run_lease LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_open_claim_keeps_slots"}}
+{{/* P2. The outcome of an open attempt will be written beside its ready row, so that PruneQueue waits for it. Its own slot
+     needs no question: a claim in a pruned one is a row where none may be. */}}
+{{define "open_claim_keeps_slots_audit"}}
 /* awa:Audit */
 WITH open AS MATERIALIZED (
     SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, receipt_id)
@@ -146,7 +165,9 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM open) looked LEFT JOIN (
       FROM open WHERE ready_generation NOT IN {{template "unpruned_ready" .}} LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_attempts_within_max"}}
+{{/* A rescue or a retry that forgets to look at max_attempts lets a job run for ever (hazard 29). run_lease never falls and
+     attempt never passes it: a snooze gives an attempt back, and never a run lease. */}}
+{{define "attempts_within_max_audit"}}
 /* awa:Audit */
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.ready_entries) looked LEFT JOIN (
     SELECT * FROM (

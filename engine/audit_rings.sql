@@ -1,5 +1,8 @@
 {{/* The rings, and what every row must know. See audit.sql for the form of these statements. */}}
-{{define "audit_ring"}}
+{{/* P2, hazard 3. Two generations in one slot share a table, and the next TRUNCATE takes both. The ledger of prunes is how a
+     writer knows that a slot is spent: an entry too many loses what is written there, one too few stops the ring. What
+     TrimLedger took away is older than the oldest entry, and isn't asked for. */}}
+{{define "ring_audit"}}
 /* awa:Audit */
 WITH ledger AS MATERIALIZED (SELECT generation, slot FROM {{.S}}.{{.Ring.Name}}_ring_rotations
 ), prunes AS MATERIALIZED (SELECT generation, slot FROM {{.S}}.{{.Ring.Name}}_ring_prunes
@@ -27,8 +30,10 @@ SELECT looked.n, f.* FROM (SELECT (SELECT count(*) FROM ledger) + (SELECT count(
     ) v LIMIT 20) f ON true
 {{end}}
 
-{{/* Grouped by child and generation: one violation tells of all rows that one late writer left. */}}
-{{define "audit_generations"}}
+{{/* What was truncated is gone as a whole, and nobody wrote there since: a late writer is hazard 3, a slot that was used
+     again with old rows in it is hazard 9.
+     Grouped by child and generation: one violation tells of all rows that one late writer left. */}}
+{{define "generations_audit"}}
 /* awa:Audit */
 WITH held AS MATERIALIZED (
 {{range $i, $child := .Ring.Children}}{{if $i}}     UNION ALL
@@ -44,7 +49,9 @@ SELECT looked.n, f.* FROM (SELECT coalesce(sum(n), 0)::bigint AS n FROM held) lo
       FROM held WHERE slot <> generation % {{.Ring.Slots}} OR generation NOT IN (SELECT generation FROM open) LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_lanes_are_whole"}}
+{{/* P4. A sequence behind its lane's rows would give a position twice, and evidence for one of them would hide the other. A
+     row of an unknown lane is in no queue's counts and is never claimed. */}}
+{{define "lanes_are_whole_audit"}}
 /* awa:Audit */
 WITH used AS MATERIALIZED (
     SELECT lane_id, max(lane_seq) AS lane_seq, count(*) AS n FROM {{.S}}.ready_entries GROUP BY lane_id
@@ -65,7 +72,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lanes) looked LEFT J
 {{end}}
 
 {{/* A sequence that fell behind, after a restore of some tables, gives the same identity twice. */}}
-{{define "audit_identities"}}
+{{define "identities_audit"}}
 /* awa:Audit */
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches) looked LEFT JOIN (
     SELECT v.stands_in, NULL::bigint, NULL::integer, NULL::bigint, format('%s is in use, and the sequence is at %s', v.used, v.last) FROM (
@@ -79,7 +86,9 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches)
      WHERE v.used > v.last LIMIT 20) f ON true
 {{end}}
 
-{{define "audit_histories"}}
+{{/* An error history travels with its job through every table, and each way adds an entry: one that doesn't cut it grows the
+     row at each attempt (P6). */}}
+{{define "histories_audit"}}
 /* awa:Audit */
 WITH histories AS (
     SELECT tableoid::regclass::text AS stands_in, ready_generation AS generation, lane_id, job_id, errors FROM {{.S}}.ready_entries WHERE errors IS NOT NULL
@@ -92,7 +101,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM histories) looked LEFT JOIN
 {{end}}
 
 {{/* A slot that is entered again must not begin where the rescue of its last generation stopped (hazard 9). */}}
-{{define "audit_rescue_cursors"}}
+{{define "rescue_cursors_audit"}}
 /* awa:Audit */
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.claim_ring_slots) looked LEFT JOIN (
     SELECT 'claim_ring_slots', NULL::bigint, NULL::integer, NULL::bigint, format('slot %s has the rescue cursor of batch %s, and holds no claim', slot, rescue_cursor_batch_id)

@@ -167,18 +167,27 @@ func (p *property) run(ctx context.Context, t *rapid.T) {
 		a := g.draw(t, r.store)
 		actions = append(actions, a)
 		_, err := r.step(ctx, a)
-		var d *Difference
-		if errors.As(err, &d) {
-			p.found = &Seed{Property: "lockstep", World: w, Actions: actions, Finding: d}
-			t.Fatalf("%s", d.What)
-		}
-		if err != nil {
-			p.err = err
+		if !p.went(t, w, actions, err) {
 			return
 		}
 		g.learn(r.story)
 	}
-	p.count(r, w)
+	if p.went(t, w, actions, r.audit(ctx)) {
+		p.count(r, w)
+	}
+}
+
+// went sorts out what came of a step: a finding fails the sequence, and what else goes wrong ends it.
+func (p *property) went(t *rapid.T, w World, actions []model.Action, err error) bool {
+	var d *Difference
+	if errors.As(err, &d) {
+		p.found = &Seed{Property: "lockstep", World: w, Actions: actions, Finding: d}
+		t.Fatalf("%s", d.What)
+	}
+	if err != nil {
+		p.err = err
+	}
+	return err == nil
 }
 
 // count adds a finished run to the report.

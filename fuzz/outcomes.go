@@ -10,7 +10,7 @@ var expectedOutcomes = []string{
 	"RotateQueue skipped_next_not_pruned", "RotateClaims rotated", "RotateClaims skipped_idle", "RotateClaims skipped_next_not_pruned",
 	"PruneQueue pruned", "PruneQueue skipped_active", "PruneQueue blocked", "PruneQueue nothing", "PruneClaims pruned",
 	"PruneClaims skipped_active", "PruneClaims nothing", "Counts", "Job available", "Job scheduled", "Job running", "Job completed",
-	"Job failed", "Job not_found", "Reopen",
+	"Job failed", "Job not_found", "Reopen", "Audit",
 }
 
 // A run of enoughSteps must have seen every expected outcome, one of someSteps all but fewMissing: the rarest come up some

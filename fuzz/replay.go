@@ -31,9 +31,9 @@ func (b *bench) replay(ctx context.Context, lie func(doer) doer, w World, action
 		r.doer = lie(r.system)
 	}
 	defer r.system.close(context.WithoutCancel(ctx))
+	var d *Difference
 	for _, a := range actions {
 		_, err := r.step(ctx, a)
-		var d *Difference
 		if errors.As(err, &d) {
 			return d, nil
 		}
@@ -41,7 +41,10 @@ func (b *bench) replay(ctx context.Context, lie func(doer) doer, w World, action
 			return nil, err
 		}
 	}
-	return nil, nil
+	if err := r.audit(ctx); !errors.As(err, &d) {
+		return nil, err
+	}
+	return d, nil
 }
 
 // shrink takes operations out of a failing seed while it still fails, in halves first, then one by one. rapid has shrunk

@@ -94,6 +94,23 @@ func (r *run) compare(ctx context.Context) error {
 	return nil
 }
 
+// audit asks the engine's own audit, at the end of a sequence: what it finds in rows that equal the model's is a fault of
+// the audit.
+func (r *run) audit(ctx context.Context) error {
+	report, err := r.system.engines[0].Audit(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return r.differ("", "the audit fails: %v", err)
+	}
+	r.counts["Audit"] += len(report.Checks)
+	if err := report.Err(); err != nil {
+		return r.differ("", "%v", err)
+	}
+	return nil
+}
+
 func (r *run) differ(diff, format string, args ...any) error {
 	return &Difference{Step: len(r.story), What: fmt.Sprintf(format, args...), Diff: diff, Story: r.story}
 }

@@ -95,6 +95,9 @@ func judge(h history) *judging {
 	j.attempts()
 	j.lanes()
 	j.counts()
+	for _, what := range h.end.Audit {
+		j.v.wrong(KindAudit, "%s", what)
+	}
 	j.enough()
 	j.v.OK = len(j.v.Violations) == 0 && len(j.v.short) == 0
 	return j

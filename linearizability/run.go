@@ -241,6 +241,13 @@ func (r *run) end(ctx context.Context, p *process, drained bool) error {
 		}
 		end.Counts[q] = counts(c)
 	}
+	report, err := p.eng.Audit(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range report.Violations() {
+		end.Audit = append(end.Audit, v.String())
+	}
 	end.At = r.rec.now()
 	r.rec.write(line{Rows: rows})
 	r.rec.write(line{Claims: claims})

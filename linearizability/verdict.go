@@ -30,6 +30,7 @@ const (
 	KindPhantom        Kind = "phantom"          // a job whose transaction didn't commit, or that isn't the one enqueued
 	KindSettle         Kind = "settle"           // Settle told an untruth
 	KindCounts         Kind = "counts"           // counts that differ from what happened
+	KindAudit          Kind = "audit"            // the engine's audit found something wrong in the end
 	KindError          Kind = "error"            // an error that must not occur
 	KindUndrained      Kind = "not_drained"      // jobs that never came to an end
 	KindHistory        Kind = "history"          // a history that isn't whole

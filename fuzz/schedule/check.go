@@ -30,6 +30,7 @@ type Result struct {
 	Schedules  int            `json:"schedules"`
 	Reduced    int            `json:"reduced"` // runs that turned out to be an order that was run before
 	LockWaits  int            `json:"lock_waits"`
+	Audits     int            `json:"audits"` // schedules whose rows the engine's audit looked at, too
 	Outcomes   map[string]int `json:"outcomes"` // answers of all sessions → schedules
 	Seconds    float64        `json:"seconds"`
 	OK         bool           `json:"ok"`
@@ -124,6 +125,12 @@ func (x *exploration) branch(ctx context.Context, fire bool) error {
 		why := o.Failure
 		if why == nil {
 			if why, err = x.stage.judgeRun(ctx, o); err != nil {
+				return err
+			}
+		}
+		if why == nil && x.result.Schedules%auditEvery == 1 {
+			x.result.Audits++
+			if why, err = x.stage.audit(ctx); err != nil {
 				return err
 			}
 		}

@@ -74,6 +74,11 @@ func (st *stage) replay(ctx context.Context, s *Seed) (*Replayed, *Outcome, erro
 				return nil, nil, err
 			}
 		}
+		if why == nil {
+			if why, err = st.audit(ctx); err != nil {
+				return nil, nil, err
+			}
+		}
 		return &Replayed{Failure: why, Story: st.story(o)}, o, nil
 	}
 	return nil, nil, fmt.Errorf("each of %d runs prepared statements under way", replays)

@@ -26,6 +26,7 @@ type stage struct {
 	drop     func(context.Context) error
 	control  *pgx.Conn // asks who waits for whom, resets
 	judge    *pgx.Conn // reads the rows at the end
+	auditor  *pgxpool.Pool
 	sessions []*session
 	pids     []int32         // of all sessions
 	owners   map[int32]int   // session by pid
@@ -79,6 +80,9 @@ func newStage(ctx context.Context, server *pgtest.Server, database string, sc *S
 	if _, err = st.judge.Exec(ctx, "SET statement_timeout = '10s'"); err != nil {
 		return nil, err
 	}
+	if st.auditor, err = newAuditor(ctx, st.dsn); err != nil {
+		return nil, err
+	}
 	st.start = model.NewFlat(sc.World.Config())
 	if !sc.bare {
 		if err = st.setUp(ctx); err != nil {
@@ -104,6 +108,9 @@ func newStage(ctx context.Context, server *pgtest.Server, database string, sc *S
 func (st *stage) close(ctx context.Context) error {
 	for _, s := range st.sessions {
 		s.pool.Close()
+	}
+	if st.auditor != nil {
+		st.auditor.Close()
 	}
 	var errs []error
 	for _, conn := range []*pgx.Conn{st.control, st.judge} {
