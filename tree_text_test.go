@@ -87,6 +87,9 @@ func countComments(ext, text string) (lines, comments int) {
 	case ".tla":
 		opens, closes, single = "(*", "*)", `\*`
 	}
+	if ext == ".sql" { // the engine's statements are templates, whose comments stand in braces
+		text = strings.NewReplacer("{{/*", "/*", "*/}}", "*/").Replace(text)
+	}
 	inside := false
 	for line := range strings.Lines(text) {
 		line = " " + strings.TrimSpace(line)

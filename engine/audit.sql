@@ -47,12 +47,13 @@ SELECT lane_id, queue, priority, enqueue_shard FROM {{.S}}.lanes
 {{/* One row per lane position at which an attempt ended for good. */}}
 {{define "all_ended"}}
     SELECT c.tableoid::regclass::text AS stands_in, c.ready_generation, c.lane_id, n.lane_seq, NULL::bigint AS job_id,
-           NULL::bigint AS run_lease, 'completed' AS state
+           NULL::bigint AS run_lease, 'completed' AS state, false AS wide
       FROM {{.S}}.receipt_completion_batches c
      CROSS JOIN LATERAL unnest(c.lane_seqs) AS r
      CROSS JOIN LATERAL generate_series(lower(r), least(upper(r), lower(r) + 4096) - 1) AS n(lane_seq)
      UNION ALL
-    SELECT d.tableoid::regclass::text, d.ready_generation, d.lane_id, d.lane_seq, d.job_id, d.run_lease, d.state FROM {{.S}}.done_entries d
+    SELECT d.tableoid::regclass::text, d.ready_generation, d.lane_id, d.lane_seq, d.job_id, d.run_lease, d.state, d.kind IS NOT NULL
+      FROM {{.S}}.done_entries d
 {{end}}
 
 {{/* One row per place where a job is: a committed job has exactly one, until its history is pruned. */}}
@@ -106,7 +107,8 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM places) looked LEFT JOIN (
             UNION ALL SELECT lane_id, -claimed_count, 0, 0 FROM {{.S}}.ready_claim_attempt_batches
             UNION ALL SELECT lane_id, 0, claimed_count, 0 FROM {{.S}}.lease_claim_batches
             UNION ALL SELECT lane_id, 0, -closed_count, 0 FROM {{.S}}.lease_claim_closure_batches
-            UNION ALL SELECT lane_id, 0, 0, completed_count FROM {{.S}}.receipt_completion_batches) s
+            UNION ALL SELECT lane_id, 0, 0, completed_count FROM {{.S}}.receipt_completion_batches
+            UNION ALL SELECT lane_id, 0, 0, 1 FROM {{.S}}.done_entries WHERE state = 'completed') s
      GROUP BY lane_id
 ), rows AS (
     SELECT lane_id, count(*) FILTER (WHERE state = 'available') AS available, count(*) FILTER (WHERE state = 'running') AS running,

@@ -101,8 +101,8 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
                           ELSE (e.state = 'failed') IS NOT TRUE AND n.job_id IS NULL OR e.state = 'completed' END LIMIT 20) f ON true
 {{end}}
 
-{{/* P2. An end has no body of its own: its ready row has it, so that both stand in one generation and go together. One that
-     were written into the current generation would outlive what it is hydrated from. */}}
+{{/* P2. A narrow end has no body of its own: its ready row has it, so that both stand in one generation and go together. One
+     that were written into the current generation would outlive what it is hydrated from. */}}
 {{define "terminal_has_ready_row_audit"}}
 /* awa:Audit */
 WITH ended AS MATERIALIZED ({{template "all_ended" .}}
@@ -117,7 +117,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM ended) looked LEFT JOIN (
           FROM ended e
           LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq)
           LEFT JOIN spent s USING (ready_generation, lane_id, lane_seq)
-         WHERE r.job_id IS NULL OR s.batch_id IS NULL OR e.job_id <> r.job_id OR e.run_lease <> r.run_lease + 1
+         WHERE NOT e.wide AND (r.job_id IS NULL OR s.batch_id IS NULL OR e.job_id <> r.job_id OR e.run_lease <> r.run_lease + 1)
          UNION ALL
         SELECT c.tableoid::regclass::text, c.ready_generation, c.lane_id, NULL, format('the history of batch %s counts %s jobs and names %s', c.batch_id, c.completed_count, c.lane_seqs)
           FROM {{.S}}.receipt_completion_batches c
