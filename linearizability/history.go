@@ -144,9 +144,9 @@ type handed struct {
 type ending struct {
 	At      int64             `json:"at"`
 	Drained bool              `json:"drained"`
-	Counts  map[string]counts `json:"counts"` // by queue
+	Counts  map[string]counts `json:"counts"`          // by queue
 	Audit   []string          `json:"audit,omitempty"` // what the engine's audit found wrong
-	Unread  int               `json:"unread"` // jobs not known to be over that were too many to be read
+	Unread  int               `json:"unread"`          // jobs not known to be over that were too many to be read
 }
 
 type counts struct {

@@ -30,7 +30,7 @@ type Result struct {
 	Schedules  int            `json:"schedules"`
 	Reduced    int            `json:"reduced"` // runs that turned out to be an order that was run before
 	LockWaits  int            `json:"lock_waits"`
-	Audits     int            `json:"audits"` // schedules whose rows the engine's audit looked at, too
+	Audits     int            `json:"audits"`   // schedules whose rows the engine's audit looked at, too
 	Outcomes   map[string]int `json:"outcomes"` // answers of all sessions → schedules
 	Seconds    float64        `json:"seconds"`
 	OK         bool           `json:"ok"`
