@@ -7,28 +7,35 @@ import (
 	"github.com/awa-engine/awa/model"
 )
 
-// An Operation is a line of a session: an action of the model, or the installation of the schema, which the model has no
-// word for.
+// An Operation is a line of a session: an action of the model, or one of the two things that the model has no word for,
+// since they change nothing that it knows.
 type Operation struct {
-	Action model.Action // nil: Migrate
+	Action model.Action // nil: Migrate, or an operator's ALTER SEQUENCE
+	// Sequence is what an operator's transaction alters, and so holds until it commits: who needs a number of it waits
+	// in the midst of a statement, with a snapshot taken.
+	Sequence string
 }
 
-// migrateName is the line of an installation.
-const migrateName = "Migrate"
+// The lines of an installation and of an operator's transaction.
+const (
+	migrateName = "Migrate"
+	alterName   = "AlterSequence"
+)
 
 // String is the line.
 func (o Operation) String() string {
-	if o.Action == nil {
-		return migrateName
+	switch {
+	case o.Action != nil:
+		return o.Action.String()
+	case o.Sequence != "":
+		return alterName + " sequence=" + o.Sequence
 	}
-	return o.Action.String()
+	return migrateName
 }
 
 func (o Operation) name() string {
-	if o.Action == nil {
-		return migrateName
-	}
-	return o.Action.Name()
+	name, _, _ := strings.Cut(o.String(), " ")
+	return name
 }
 
 // ParseOperation reads a line.
@@ -36,8 +43,11 @@ func ParseOperation(line string) (Operation, error) {
 	if line == migrateName {
 		return Operation{}, nil
 	}
+	if name, ok := strings.CutPrefix(line, alterName+" sequence="); ok {
+		return Operation{Sequence: name}, nil
+	}
 	a, err := model.Parse(line)
-	return Operation{a}, err
+	return Operation{Action: a}, err
 }
 
 // An Answer is what the engine said to an operation, with the database's numbers of jobs.

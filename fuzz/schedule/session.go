@@ -169,12 +169,10 @@ var isolationLevels = map[model.Isolation]pgx.TxIsoLevel{
 
 // apply runs one operation on the engine.
 func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error) {
-	e := s.engine
+	e, sequence := s.engine, op.Sequence
 	switch op := op.Action.(type) {
 	case nil:
-		w := s.stage.scenario.World
-		cfg := engine.Config{Schema: s.stage.schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots}
-		return Answer{}, engine.Migrate(ctx, s.pool, cfg)
+		return Answer{}, s.applyOther(ctx, sequence)
 	case model.Enqueue:
 		s.now.Store(int64(op.Now))
 		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt)
@@ -220,6 +218,18 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 		return a, err
 	}
 	return s.applyRest(ctx, op)
+}
+
+// applyOther runs what is no action of the model: an installation, or an operator's transaction that alters a sequence.
+func (s *session) applyOther(ctx context.Context, sequence string) error {
+	if sequence == "" {
+		w := s.stage.scenario.World
+		return engine.Migrate(ctx, s.pool, engine.Config{Schema: s.stage.schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots})
+	}
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "ALTER SEQUENCE "+s.stage.table(sequence)+" OWNED BY NONE")
+		return err
+	})
 }
 
 // applyRest runs what closes attempts, and maintenance.
