@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -85,6 +86,34 @@ func TestPruneBlockedByAReader(t *testing.T) {
 			}
 			if out, err := r.prune(e, ctx); err != nil || out.Status != engine.Pruned || out.Holder != nil {
 				t.Fatal(out, err)
+			}
+		})
+	}
+}
+
+// Only the gate child is waited for. The others are asked for at once: who stands behind the gate would wait, too (P7).
+func TestPruneWaitsForTheGateAlone(t *testing.T) {
+	for i, child := range []string{"done_entries_0", "receipt_completion_batches_0", "lease_claim_closure_batches_0"} {
+		r := rings[i/2]
+		t.Run(child, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.complete(t, b.claimNew(t, "q", 1))
+			b.wantRotate(t, r, engine.Rotated, 1)
+			reader := begin(t, b.pool, pgx.ReadCommitted)
+			if _, err := reader.Exec(t.Context(), b.sql(`LOCK TABLE %s.`+child+` IN ACCESS SHARE MODE`)); err != nil {
+				t.Fatal(err)
+			}
+			cfg := smallRings(b.schema)
+			cfg.MaintenanceLockTimeout = time.Hour
+			patient, err := engine.Open(t.Context(), b.pool, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			defer cancel()
+			if out, err := r.prune(patient, ctx); err != nil || out.Status != engine.PruneBlocked {
+				t.Errorf("%+v, %v: a prune waits for a child that isn't the gate", out, err)
 			}
 		})
 	}

@@ -111,6 +111,10 @@ func (f Footprint) meets(other Footprint) bool {
 // them, in a way.
 const anyData = "data:*"
 
+// precedence is what the end of an operation changes and the beginning of another one looks at: which of them comes first
+// is part of the verdict, so that their order is never reduced away, whatever the statements touch.
+const precedence = "time"
+
 func (f Footprint) readsAll(other Footprint) bool {
 	if f.uses[anyData] == 0 {
 		return false

@@ -227,6 +227,9 @@ func (r *run) schedule(ctx context.Context, c chooser) error {
 		if now.Commits {
 			shown = len(r.outcome.Steps) - 1
 		}
+		if len(now.Ended) > 0 {
+			now.Footprint.add(precedence, holds)
+		}
 		c.took(*now)
 		if r.outcome.Failure != nil {
 			return nil
@@ -260,6 +263,7 @@ func (r *run) let(i int) {
 	s := &r.state[i]
 	if s.began < 0 {
 		s.began = len(r.outcome.Steps) - 1
+		r.outcome.Steps[s.began].Footprint.add(precedence, watches)
 	}
 	a := s.at
 	a.gate.tx.let(r.stage.catalog, a.unit, a.footprint)
