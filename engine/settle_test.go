@@ -218,34 +218,37 @@ func TestSettleWaitsForTheTransaction(t *testing.T) {
 	_, lost := e.Enqueue(t.Context(), jobs("q", 1)[0])
 	wantError(t, lost, engine.ErrAmbiguous)
 
-	ctx, cancel := context.WithCancel(t.Context())
+	asks := &statements{}
+	other := b.open(t, connect(t, 2, func(cfg *pgxpool.Config) { cfg.ConnConfig.Tracer = asks }))
 	type answer struct {
 		committed bool
 		err       error
 	}
 	answers := make(chan answer)
+	// settle asks, and returns when Settle has asked the server for the second time.
 	settle := func(ctx context.Context) {
-		committed, err := e.Settle(ctx, lost)
-		answers <- answer{committed, err}
-	}
-	asking := func() {
 		t.Helper()
-		b.waitFor(t, `SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE '/* awa:Settle%' AND application_name = $1`, t.Name())
+		asks.reset()
+		go func() {
+			committed, err := other.Settle(ctx, lost)
+			answers <- answer{committed, err}
+		}()
+		for asks.count("awa:Settle") < 2 {
+			select {
+			case a := <-answers:
+				t.Fatalf("the transaction is open, but Settle answers %+v", a)
+			case <-time.After(time.Millisecond):
+			}
+		}
 	}
-	go settle(ctx)
-	asking()
+	ctx, cancel := context.WithCancel(t.Context())
+	settle(ctx)
 	cancel()
 	if a := <-answers; !errors.Is(a.err, context.Canceled) || a.committed {
 		t.Errorf("a cancelled wait answers %+v", a)
 	}
 
-	go settle(t.Context())
-	asking()
-	select {
-	case a := <-answers:
-		t.Errorf("the transaction is open, but Settle answers %+v", a)
-	default:
-	}
+	settle(t.Context())
 	wire.endHeld()
 	if a := <-answers; a.err != nil || a.committed {
 		t.Errorf("the transaction was aborted, but Settle answers %+v", a)

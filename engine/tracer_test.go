@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,12 +44,20 @@ func (s *statements) reset() {
 	s.sent = nil
 }
 
-// contain reports whether a statement with the text was sent.
-func (s *statements) contain(text string) bool {
+// count counts the statements with the text that were sent.
+func (s *statements) count(text string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.sent, func(sql string) bool { return strings.Contains(sql, text) })
+	for _, sql := range s.sent {
+		if strings.Contains(sql, text) {
+			n++
+		}
+	}
+	return n
 }
+
+// contain reports whether a statement with the text was sent.
+func (s *statements) contain(text string) bool { return s.count(text) > 0 }
 
 // beforeCommit is a tracer that is called when a COMMIT is about to be sent: everything that the transaction holds, it
 // holds then.
