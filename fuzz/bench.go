@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -11,19 +12,22 @@ import (
 	"github.com/awa-engine/awa/pgtest"
 )
 
-// A bench is where runs happen, one after another: a connection pool of each size, and an installation of each ring
+// A bench is where runs happen, one after another: a connection pool of each size for each process, and an installation of each ring
 // layout, emptied between runs. A bench is for one goroutine.
 type bench struct {
 	server  *pgtest.Server
 	name    string // prefix of its schemas
-	pools   map[int]*pgxpool.Pool
+	pools   map[poolOf]*pgxpool.Pool
 	callers *pgxpool.Pool
 	judge   *pgx.Conn // reads the database for the comparison
 	schemas map[string]bool
 }
 
+// Processes have pools of their own: two of them never share a session, nor what a session keeps.
+type poolOf struct{ process, size int }
+
 func newBench(ctx context.Context, server *pgtest.Server, name string) (*bench, error) {
-	b := &bench{server: server, name: name, pools: map[int]*pgxpool.Pool{}, schemas: map[string]bool{}}
+	b := &bench{server: server, name: name, pools: map[poolOf]*pgxpool.Pool{}, schemas: map[string]bool{}}
 	var err error
 	if b.callers, err = server.Pool(ctx, maxOpen); err != nil {
 		return nil, err
@@ -50,7 +54,7 @@ func (b *bench) close(ctx context.Context) (err error) {
 	}
 	for schema := range b.schemas {
 		if _, dropErr := b.judge.Exec(ctx, "DROP SCHEMA "+pgx.Identifier{schema}.Sanitize()+" CASCADE"); dropErr != nil {
-			err = dropErr
+			err = errors.Join(err, dropErr)
 		}
 	}
 	for _, p := range b.pools {
@@ -59,30 +63,27 @@ func (b *bench) close(ctx context.Context) (err error) {
 	if b.callers != nil {
 		b.callers.Close()
 	}
-	return first(err, b.judge.Close(ctx))
-}
-
-func first(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
+	return errors.Join(err, b.judge.Close(ctx))
 }
 
 // system prepares an empty installation for the world.
 func (b *bench) system(ctx context.Context, w World) (*system, error) {
-	pool := b.pools[w.Pool]
-	if pool == nil {
-		var err error
-		if pool, err = b.server.Pool(ctx, w.Pool); err != nil {
-			return nil, err
+	var pools []*pgxpool.Pool
+	for process := range w.Engines {
+		at := poolOf{process, w.Pool}
+		if b.pools[at] == nil {
+			pool, err := b.server.Pool(ctx, w.Pool)
+			if err != nil {
+				return nil, err
+			}
+			b.pools[at] = pool
 		}
-		b.pools[w.Pool] = pool
+		pools = append(pools, b.pools[at])
 	}
 	schema := fmt.Sprintf("%s_%d_%d", b.name, w.QueueSlots, w.ClaimSlots)
 	if !b.schemas[schema] {
 		cfg := engine.Config{Schema: schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots}
-		if err := engine.Migrate(ctx, pool, cfg); err != nil {
+		if err := engine.Migrate(ctx, pools[0], cfg); err != nil {
 			return nil, err
 		}
 		b.schemas[schema] = true
@@ -90,7 +91,7 @@ func (b *bench) system(ctx context.Context, w World) (*system, error) {
 	if err := b.empty(ctx, schema); err != nil {
 		return nil, err
 	}
-	return newSystem(ctx, w, schema, pool, b.callers)
+	return newSystem(ctx, w, schema, pools, b.callers)
 }
 
 // empty takes an installation back to its first day. Sequences go on, as they do after a crash: the model compares ranks.

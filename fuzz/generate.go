@@ -136,7 +136,7 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	case "RotateClaims":
 		return model.RotateClaims{Now: g.now}
 	case "PruneQueue":
-		return model.PruneQueue{Retention: pick(t, "retention", []int{0, 0, 0, 3}), Now: g.now}
+		return model.PruneQueue{Retention: pick(t, "retention", []int{0, 0, 0, 3, g.boundary(s)}), Now: g.now}
 	case "PruneClaims":
 		return model.PruneClaims{Now: g.now}
 	case "Counts":
@@ -146,6 +146,16 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	default:
 		return model.Reopen{}
 	}
+}
+
+// boundary is the retention that just keeps a failed row of the oldest sealed slot: one second less doesn't.
+func (g *generator) boundary(s model.Store) int {
+	for t := range s.TerminalsIn(s.Vars().Queue.Pruned) {
+		if t.State == model.Failed {
+			return max(g.now-t.FinalizedAt, 0)
+		}
+	}
+	return 1
 }
 
 // drawJob draws any job, or one of the few that are deferred.

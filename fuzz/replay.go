@@ -19,7 +19,7 @@ func Replay(ctx context.Context, server *pgtest.Server, s *Seed) (*Difference, e
 		return nil, err
 	}
 	d, err := b.replay(ctx, nil, s.World, s.Actions)
-	return d, first(err, b.close(context.WithoutCancel(ctx)))
+	return d, errors.Join(err, b.close(context.WithoutCancel(ctx)))
 }
 
 func (b *bench) replay(ctx context.Context, lie func(doer) doer, w World, actions []model.Action) (*Difference, error) {

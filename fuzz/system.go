@@ -21,8 +21,8 @@ var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 type system struct {
 	world   World
 	schema  string
-	pool    *pgxpool.Pool // of the engines
-	callers *pgxpool.Pool // for callers' transactions
+	pools   []*pgxpool.Pool // of the engines, one each
+	callers *pgxpool.Pool   // for callers' transactions
 	engines []*engine.Engine
 	now     time.Time
 	steps   int
@@ -33,9 +33,9 @@ type system struct {
 	receipts map[model.AttemptID]engine.Receipt
 }
 
-func newSystem(ctx context.Context, w World, schema string, pool, callers *pgxpool.Pool) (*system, error) {
+func newSystem(ctx context.Context, w World, schema string, pools []*pgxpool.Pool, callers *pgxpool.Pool) (*system, error) {
 	s := &system{
-		world: w, schema: schema, pool: pool, callers: callers, now: epoch,
+		world: w, schema: schema, pools: pools, callers: callers, now: epoch,
 		txs: map[int]pgx.Tx{}, names: map[int64]int{}, receipts: map[model.AttemptID]engine.Receipt{},
 	}
 	return s, s.reopen(ctx)
@@ -44,8 +44,8 @@ func newSystem(ctx context.Context, w World, schema string, pool, callers *pgxpo
 // reopen replaces every process by a new one.
 func (s *system) reopen(ctx context.Context) error {
 	s.engines = nil
-	for range s.world.Engines {
-		e, err := engine.Open(ctx, s.pool, engine.Config{
+	for _, pool := range s.pools {
+		e, err := engine.Open(ctx, pool, engine.Config{
 			Schema:                 s.schema,
 			Now:                    func() time.Time { return s.now },
 			MaintenanceLockTimeout: 2 * time.Millisecond, // nobody but an open producer is ever in the way here
