@@ -12,6 +12,8 @@ RACE = $(patsubst %,./%/...,$(wildcard chaos cmd engine linearizability model/ex
 # Passed to `go test`, as in: make test TESTFLAGS='-run Claim'
 TESTFLAGS ?=
 PROFILE ?= quick
+# The versions that are supported, each downloaded once by npm where this machine doesn't have it.
+MAJORS ?= 15 16 17 18
 # Passed to `awa-check verify`, as in: make verify VERIFYFLAGS='--html report.html'
 VERIFYFLAGS ?=
 
@@ -29,6 +31,13 @@ test: needs ## Run all tests, then those with goroutines again under the race de
 	   else echo 'race detector: NOT RUN, it needs a C compiler (gcc or clang)'; fi; \
 	   exit $$rc; \
 	} | $(GO) run -C tools ./testsum
+
+.PHONY: test-postgres-matrix
+test-postgres-matrix: ## Run the engine's tests on PostgreSQL 15, 16, 17 and 18 (MAJORS="15 18" chooses)
+	@failed=; for major in $(MAJORS); do \
+	   echo "=== PostgreSQL $$major"; \
+	   AWA_DATABASE_URL= AWA_POSTGRES_MAJOR=$$major $(GO) test -count=1 $(TESTFLAGS) ./engine/... ./pgtest || failed="$$failed $$major"; \
+	done; [ -z "$$failed" ] || { echo "failed on PostgreSQL$$failed"; exit 1; }
 
 .PHONY: verify
 verify: needs ## Run the verification layers (PROFILE=quick, standard or full)

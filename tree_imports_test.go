@@ -18,7 +18,10 @@ var importTable = []importRow{
 	},
 	{path: "model", testModules: []string{"pgregory.net/rapid"}},
 	{path: "model/explore", ours: []string{"model"}, testModules: []string{"pgregory.net/rapid", "go.uber.org/goleak"}},
-	{path: "pgtest/...", modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys/unix"}, testModules: []string{"go.uber.org/goleak"}},
+	{
+		path: "pgtest/...", modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys/unix", "github.com/moby/moby", "github.com/testcontainers/testcontainers-go"},
+		testModules: []string{"go.uber.org/goleak"},
+	},
 	{
 		path: "correctness/...", ours: []string{"model", "model/explore"}, modules: []string{"github.com/tetratelabs/wazero"},
 		testOurs: []string{"engine", "fuzz"}, testModules: []string{"go.uber.org/goleak", "pgregory.net/rapid"},

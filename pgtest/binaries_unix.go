@@ -44,7 +44,7 @@ func (b binaries) path(program string) string { return filepath.Join(b.dir, prog
 // do, since somebody put it there; else the newest of the usual places.
 func chooseBinaries(ctx context.Context, opts Options, who account) (best *binaries, looked []string) {
 	if opts.BinDir != "" {
-		return firstOf(ctx, []string{opts.BinDir}, who)
+		return firstOf(ctx, []string{opts.BinDir}, opts.Major, who)
 	}
 	var onPath []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
@@ -52,7 +52,7 @@ func chooseBinaries(ctx context.Context, opts Options, who account) (best *binar
 			onPath = append(onPath, dir)
 		}
 	}
-	if best, looked = firstOf(ctx, onPath, who); best != nil {
+	if best, looked = firstOf(ctx, onPath, opts.Major, who); best != nil {
 		return best, nil
 	}
 	if len(onPath) == 0 {
@@ -65,6 +65,9 @@ func chooseBinaries(ctx context.Context, opts Options, who account) (best *binar
 		}
 		for _, dir := range dirs {
 			b, err := inspect(ctx, dir, who)
+			if err == nil {
+				err = b.wanted(opts.Major)
+			}
 			if err != nil {
 				looked = append(looked, fmt.Sprintf("%s: %v", dir, err))
 			} else if best == nil || b.version > best.version {
@@ -75,16 +78,27 @@ func chooseBinaries(ctx context.Context, opts Options, who account) (best *binar
 	return best, looked
 }
 
-func firstOf(ctx context.Context, dirs []string, who account) (*binaries, []string) {
+func firstOf(ctx context.Context, dirs []string, major int, who account) (*binaries, []string) {
 	var looked []string
 	for _, dir := range dirs {
 		b, err := inspect(ctx, dir, who)
+		if err == nil {
+			err = b.wanted(major)
+		}
 		if err == nil {
 			return b, nil
 		}
 		looked = append(looked, fmt.Sprintf("%s: %v", dir, err))
 	}
 	return nil, looked
+}
+
+// wanted says why a usable installation isn't the one that was asked for.
+func (b binaries) wanted(major int) error {
+	if major != 0 && b.version.Major() != major {
+		return fmt.Errorf("PostgreSQL %s, and %d was asked for", b.version, major)
+	}
+	return nil
 }
 
 // inspect says what the installation in dir is, or why it won't do.

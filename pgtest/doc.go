@@ -2,8 +2,10 @@
 //
 // [Start] takes the first server that it finds: the one that a DSN names
 // (Options.DSN, or the environment variable AWA_DATABASE_URL), or the binaries
-// on this machine, from which it makes a private cluster in a temporary folder.
-// [Server.Describe] says which one it was.
+// on this machine, from which it makes a private cluster in a temporary folder,
+// or a container where a Docker daemon answers, or binaries that npm downloads
+// once, of a version pinned by checksum. [Server.Describe] says which one it was.
+// Options.Major, or AWA_POSTGRES_MAJOR, asks for one major version.
 //
 // A private cluster listens on a unix socket inside its folder and on
 // 127.0.0.1, never on another address. It may be stopped, killed, paused and

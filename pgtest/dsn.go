@@ -44,6 +44,9 @@ func findDSN(ctx context.Context, opts Options) (*Source, []string, error) {
 		return nil, nil, fmt.Errorf("pgtest: %w: %s (from %s) is %s; %d or later is needed",
 			ErrTooOld, name, from, version, MinMajor)
 	}
+	if opts.Major != 0 && version.Major() != opts.Major {
+		return nil, []string{fmt.Sprintf("%s (from %s): PostgreSQL %s, and %d was asked for", name, from, version, opts.Major)}, nil
+	}
 	where := fmt.Sprintf("a running server at %s (from %s)", name, from)
 	return &Source{
 		Kind: KindDSN, Version: version, where: where,

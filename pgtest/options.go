@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -10,6 +11,13 @@ import (
 
 // EnvDSN is the environment variable that names a running server; Options.DSN goes before it.
 const EnvDSN = "AWA_DATABASE_URL"
+
+// EnvMajor is the environment variable that asks for a major version; Options.Major goes before it.
+const EnvMajor = "AWA_POSTGRES_MAJOR"
+
+// EnvCache is the environment variable that names the folder of downloaded servers. Without it they are in the user's cache,
+// or for root in the system's.
+const EnvCache = "AWA_POSTGRES_CACHE"
 
 // MinMajor is the oldest major version of PostgreSQL that is used.
 const MinMajor = 15
@@ -23,8 +31,16 @@ type Options struct {
 	// Local asks for a private cluster even when there is a DSN: for tests that
 	// need the server's process or its settings.
 	Local bool
+	// Major asks for a server of this major version, downloaded where this machine has
+	// none. Zero means the value of AWA_POSTGRES_MAJOR, and without that one any.
+	Major int
+	// Only asks for one kind of server; empty means the first that is found.
+	Only Kind
+	// Image is the container image to use. Empty means the official one of Major, or of the newest version.
+	Image string
 
-	// What follows is for a private cluster; a running server keeps its own settings.
+	// What follows is for a private cluster, and the settings and times also for a
+	// container; a running server keeps its own settings.
 
 	// BinDir is the folder of initdb and postgres. Empty means those on PATH when
 	// they are new enough, else the newest of the usual places.
@@ -60,6 +76,16 @@ var (
 
 // withDefaults fills what is empty and refuses what can't be.
 func (o Options) withDefaults() (Options, error) {
+	if text := os.Getenv(EnvMajor); o.Major == 0 && text != "" {
+		major, err := strconv.Atoi(text)
+		if err != nil || major < MinMajor {
+			return o, &InputError{EnvMajor, text, fmt.Sprintf("isn't a major version of at least %d", MinMajor)}
+		}
+		o.Major = major
+	}
+	if o.Major != 0 && o.Major < MinMajor {
+		return o, &InputError{"Options.Major", strconv.Itoa(o.Major), fmt.Sprintf("is less than %d", MinMajor)}
+	}
 	if o.SharedBuffers == "" {
 		o.SharedBuffers = "128MB"
 	}

@@ -13,6 +13,10 @@ type Kind string
 const (
 	KindDSN   Kind = "dsn"   // a running server that somebody else owns
 	KindLocal Kind = "local" // a private cluster made from binaries on this machine
+	// KindContainer is a container of ours, by Docker.
+	KindContainer Kind = "container"
+	// KindDownload is a private cluster made from downloaded binaries.
+	KindDownload Kind = "download"
 )
 
 // Version is PostgreSQL's server_version_num: 150013 is 15.13.
@@ -40,8 +44,8 @@ func (s Source) Describe() string { return fmt.Sprintf("PostgreSQL %s, %s", s.Ve
 // stopped, killed and paused.
 func (s Source) HasProcess() bool { return s.Kind != KindDSN }
 
-// backend is one kind of running server. A new kind (a container, a downloaded
-// server) is one implementation and one finder. Server serialises the calls.
+// backend is one kind of running server. A new kind is one implementation and
+// one finder. Server serialises the calls.
 type backend interface {
 	describe() string
 	dsn() string
@@ -62,6 +66,12 @@ type backend interface {
 // looked at when there is nothing; an error ends the search.
 type finder func(ctx context.Context, opts Options) (found *Source, looked []string, err error)
 
+// finders in the order in which they are asked.
+var finders = []struct {
+	kind Kind
+	find finder
+}{{KindDSN, findDSN}, {KindLocal, findLocal}, {KindContainer, findContainer}, {KindDownload, findDownload}}
+
 // Find looks for a server without starting one. For a DSN it connects, to learn
 // the version. Errors: *NoServerError, *UnreachableError, ErrTooOld, *InputError.
 func Find(ctx context.Context, opts Options) (Source, error) {
@@ -70,8 +80,12 @@ func Find(ctx context.Context, opts Options) (Source, error) {
 		return Source{}, err
 	}
 	var looked []string
-	for _, find := range []finder{findDSN, findLocal} {
-		found, places, err := find(ctx, opts)
+	for _, f := range finders {
+		if opts.Only != "" && opts.Only != f.kind {
+			looked = append(looked, string(f.kind)+": not asked (Options.Only)")
+			continue
+		}
+		found, places, err := f.find(ctx, opts)
 		if err != nil {
 			return Source{}, err
 		}
@@ -103,6 +117,9 @@ func (s Source) Start(ctx context.Context) (*Server, error) {
 	b, err := s.open(ctx, token)
 	if err != nil {
 		return nil, err
+	}
+	if exact, ok := b.(interface{ version() Version }); ok {
+		s.Version = exact.version() // of a container: Find knew the image alone
 	}
 	return newServer(s, b, token, time.Since(began)), nil
 }

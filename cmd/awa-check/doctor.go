@@ -112,9 +112,9 @@ func (a *app) probePostgres(ctx context.Context) found {
 func probeDocker(ctx context.Context) found {
 	version, err := output(ctx, "docker", "version", "--format", "{{.Server.Version}}")
 	if err != nil {
-		return found{Name: "Docker", Use: "nothing needs it"}
+		return found{Name: "Docker", Use: "a container is used where this machine has no PostgreSQL; nothing else needs it"}
 	}
-	return found{Name: "Docker", Found: true, Use: "version " + version + "; nothing needs it"}
+	return found{Name: "Docker", Found: true, Use: "version " + version + "; a container is used where this machine has no PostgreSQL"}
 }
 
 func probeJava(ctx context.Context) found {
