@@ -108,18 +108,18 @@ func ask(t *testing.T, s *Server, sql string) string {
 // entrypoint is what the official image does at its start, as far as we rely on it.
 const entrypoint = `#!/bin/sh
 set -e
-if [ ! -s /home/data/PG_VERSION ]; then
-	echo "$POSTGRES_PASSWORD" >/home/password
-	/native/bin/initdb -D /home/data -U "$POSTGRES_USER" --pwfile=/home/password -A scram-sha-256 --no-sync
-	echo 'host all all all scram-sha-256' >>/home/data/pg_hba.conf
+if [ ! -s /srv/data/PG_VERSION ]; then
+	echo "$POSTGRES_PASSWORD" >/srv/password
+	/native/bin/initdb -D /srv/data -U "$POSTGRES_USER" --pwfile=/srv/password -A scram-sha-256 --no-sync
+	echo 'host all all all scram-sha-256' >>/srv/data/pg_hba.conf
 fi
 shift
-exec /native/bin/postgres -D /home/data -c 'listen_addresses=*' -k /home "$@"
+exec /native/bin/postgres -D /srv/data -c 'listen_addresses=*' -k /srv "$@"
 `
 
 const dockerfile = `FROM scratch
 COPY root/ /
-COPY --chown=999:999 home /home
+COPY --chown=999:999 srv /srv
 USER 999
 EXPOSE 5432
 ENTRYPOINT ["/bin/sh", "/start"]
@@ -141,7 +141,7 @@ func localImage(t *testing.T) string {
 	}
 	build := t.TempDir()
 	root := filepath.Join(build, "root")
-	for _, folder := range []string{root, filepath.Join(build, "home"), filepath.Join(root, "tmp"), filepath.Join(root, "etc")} {
+	for _, folder := range []string{root, filepath.Join(build, "srv"), filepath.Join(root, "tmp"), filepath.Join(root, "etc")} {
 		if err := os.MkdirAll(folder, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func localImage(t *testing.T) string {
 	command(t, "cp", "-L", "/bin/sh", filepath.Join(root, "bin-sh"))
 	for name, text := range map[string]string{
 		"root/start": entrypoint, "Dockerfile": dockerfile,
-		"root/etc/passwd": "postgres:x:999:999::/home:/bin/sh\n",
+		"root/etc/passwd": "postgres:x:999:999::/srv:/bin/sh\n",
 	} {
 		if err := os.WriteFile(filepath.Join(build, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
