@@ -9,7 +9,8 @@ import (
 
 // Claim hands out up to limit (1 to 4,096) jobs of the queue: the best priority first, and within a lane in lane order
 // among the jobs that are visible (P4). Each comes with the receipt of its attempt, open until the attempt is closed or
-// rescued.
+// rescued. Jobs with a time limit of their own, and others, come in one answer; what shape their claims have shows in
+// nothing but the deadlines.
 //
 // A lane that another claim is at work on is passed over, so that a slow claimer stalls nobody: no attempts and no error
 // mean "nothing unlocked and visible", not "the queue is empty". If the error is ErrAmbiguous the attempts may be open
@@ -42,6 +43,7 @@ type claiming struct {
 	e     *Engine
 	queue string
 	limit int
+	mixed bool // jobs of the queue may be claimed row-local
 
 	lanes    []lane // locked by this claim, best priority first
 	hints    []hint // of those lanes
@@ -57,7 +59,7 @@ type claiming struct {
 
 // run is one try. moved says that a ring turned between the read of its cursor and the locks; nothing was written then.
 func (c *claiming) run(ctx context.Context, t *txn, lanes []lane) (moved, commit bool, err error) {
-	*c = claiming{e: c.e, queue: c.queue, limit: c.limit}
+	*c = claiming{e: c.e, queue: c.queue, limit: c.limit, mixed: c.e.queues.mixed(c.queue)}
 	if err := c.lockLanes(ctx, t, lanes); err != nil || len(c.lanes) == 0 {
 		return false, false, err
 	}
@@ -103,7 +105,7 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 
 // at names the children of this claim: the current claim slot and the queue slots that may have something.
 func (c *claiming) at() children {
-	return children{Claim: c.e.claim.slot(c.claimAt.current()), Slots: c.e.queue.slotsOf(c.gens)}
+	return children{Claim: c.e.claim.slot(c.claimAt.current()), Slots: c.e.queue.slotsOf(c.gens), Local: c.mixed}
 }
 
 // lookAtEvidence locks the children, claim ring first, and reads the evidence that the hints haven't seen. The lane
@@ -151,7 +153,7 @@ func (c *claiming) handOut(ctx context.Context, t *txn) (ok bool, err error) {
 	}
 	var b pgx.Batch
 	b.Queue(c.e.sql.get("hand_out", c.at()), c.queueAt.current(), c.claimAt.current(), c.gens,
-		ranks, ids, los, his, c.limit, c.e.now()).Query(func(rows pgx.Rows) error {
+		ranks, ids, los, his, c.limit, c.e.now(), c.e.cfg.deadline(c.queue)).Query(func(rows pgx.Rows) error {
 		ok, err = c.read(rows)
 		return err
 	})
@@ -159,19 +161,24 @@ func (c *claiming) handOut(ctx context.Context, t *txn) (ok bool, err error) {
 	return ok, send(ctx, t, &b)
 }
 
-// read reads what hand_out picked; ok says whether the rings stood where they were.
+// read reads what hand_out picked; ok says whether the rings stood where they were, and the form of the statement was
+// the right one for the jobs that it met: else it has written nothing, and the claim begins anew.
 func (c *claiming) read(rows pgx.Rows) (ok bool, err error) {
 	defer rows.Close()
 	for rows.Next() {
-		var some bool
+		var own, some bool
 		var rank int
 		var lane int32
 		var seq int64
 		a := Attempt{Queue: c.queue, Receipt: Receipt{claimGeneration: c.claimAt.current()}}
 		r := &a.Receipt
-		if err := rows.Scan(&ok, &some, &rank, &lane, &seq, &r.readyGeneration, &r.batch, &r.index, &r.job, &r.runLease,
+		if err := rows.Scan(&ok, &own, &some, &r.local, &a.Deadline, &rank, &lane, &seq, &r.readyGeneration, &r.batch, &r.index, &r.job, &r.runLease,
 			&a.Attempt, &a.Max, &a.CreatedAt, &a.Kind, &a.Args); err != nil {
 			return false, err
+		}
+		if own && !c.mixed {
+			c.e.queues.mix(c.queue)
+			return false, rows.Err()
 		}
 		if !some {
 			continue

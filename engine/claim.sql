@@ -30,7 +30,7 @@ SELECT coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0), {{.Incarnati
 {{/* Claim children before queue children; within a slot the gate child first. */}}
 {{define "lock_claim_children"}}
 /* awa:Claim */
-LOCK TABLE {{.S}}.lease_claim_batches_{{.Claim}}
+LOCK TABLE {{.S}}.lease_claim_batches_{{.Claim}}{{if .Local}}, {{.S}}.lease_claims_{{.Claim}}{{end}}
 {{- range .Slots}}, {{$.S}}.ready_entries_{{.}}, {{$.S}}.ready_claim_attempt_batches_{{.}}{{end}} IN ROW EXCLUSIVE MODE
 {{end}}
 
@@ -53,7 +53,11 @@ SELECT a.place, coalesce(e.lane_seqs, '{}')::text, coalesce(e.batch_id, 0),
 {{/* The cursors and the prune ledger are read by the statement that writes, which begins after the locks are held; when
      they moved, it picks nothing. A rotation of the queue ring counts too: the new slot may hold lower positions.
      Every unpruned slot that may have something is looked at, merged by position: an open producer may hold a lower
-     number in a newer slot, or the reverse (hazard 2). Evidence goes into the rows' own slot, sealed or not. */}}
+     number in a newer slot, or the reverse (hazard 2). Evidence goes into the rows' own slot, sealed or not.
+
+     There are two forms. The ordinary one writes compact claims alone; when it meets a job that is claimed row-local it
+     writes nothing and says so, and the other form, Local, is taken: what row-local claims cost, only those pay who use
+     them. There the batches come first, then each row-local claim as a batch of its own. */}}
 {{define "hand_out"}}
 /* awa:Claim */
 WITH guard AS MATERIALIZED (
@@ -74,6 +78,8 @@ WITH guard AS MATERIALIZED (
      WHERE (SELECT ok FROM guard)
      ORDER BY h.rank, c.lane_seq
      LIMIT $8::integer
+), own AS MATERIALIZED (
+    SELECT coalesce(bool_or(time_limit IS NOT NULL), false) AS some FROM picked
 ), batches AS MATERIALIZED (
     SELECT nextval('{{.S}}.claim_batch_id_seq') AS batch_id, g.*
       FROM (SELECT rank, lane_id, ready_slot, ready_generation, count(*) AS n,
@@ -82,24 +88,48 @@ WITH guard AS MATERIALIZED (
                    array_agg(run_lease + 1 ORDER BY lane_seq) AS run_leases,
                    array_agg(lane_seq ORDER BY lane_seq) AS lane_seqs
               FROM picked
+             WHERE {{if .Local}}time_limit IS NULL{{else}}NOT (SELECT some FROM own){{end}}
              GROUP BY rank, lane_id, ready_slot, ready_generation
              ORDER BY rank, ready_generation) g
-){{range $i, $slot := .Slots}}, evidence_{{$slot}} AS (
+){{if .Local}}, own_batches AS MATERIALIZED (
+    SELECT o.*, nextval('{{.S}}.claim_batch_id_seq') AS batch_id, 0::bigint AS index,
+           coalesce($9::timestamptz, statement_timestamp()) + CASE WHEN o.time_limit > '0' THEN o.time_limit ELSE $10::interval END AS deadline_at
+      FROM (SELECT * FROM picked
+             WHERE time_limit IS NOT NULL AND (SELECT count(*) FROM batches) >= 0 -- their ids come after those
+             ORDER BY rank, ready_generation, lane_seq) o
+), own_receipts AS (
+    INSERT INTO {{.S}}.lease_claims_{{.Claim}}
+           (claim_slot, claim_generation, batch_id, claimed_at, deadline_at, ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease)
+    SELECT {{.Claim}}, $2::bigint, batch_id, coalesce($9::timestamptz, statement_timestamp()), deadline_at, ready_slot, ready_generation,
+           lane_id, lane_seq, job_id, run_lease + 1
+      FROM own_batches
+){{end}}{{range $i, $slot := .Slots}}, evidence_{{$slot}} AS (
     INSERT INTO {{$.S}}.ready_claim_attempt_batches_{{$slot}}
            (ready_slot, ready_generation, lane_id, batch_id, claimed_count, lane_seqs)
     SELECT ready_slot, ready_generation, lane_id, batch_id, n, positions FROM batches WHERE ready_slot = {{$slot}}
+{{- if $.Local}}
+     UNION ALL
+    SELECT ready_slot, ready_generation, lane_id, batch_id, 1, int8multirange(int8range(lane_seq, lane_seq + 1)) FROM own_batches WHERE ready_slot = {{$slot}}
+{{- end}}
 ){{end}}, receipts AS (
     INSERT INTO {{.S}}.lease_claim_batches_{{.Claim}}
            (claim_slot, claim_generation, batch_id, claimed_at, ready_slot, ready_generation, lane_id, claimed_count,
-            receipt_ranges, job_ids, run_leases, lane_seqs)
+            receipt_ranges, job_ids, run_leases, lane_seqs, deadline_at)
     SELECT {{.Claim}}, $2::bigint, batch_id, coalesce($9::timestamptz, statement_timestamp()), ready_slot, ready_generation, lane_id, n,
-           int8multirange(int8range(batch_id * 4096, batch_id * 4096 + n)), job_ids, run_leases, lane_seqs
+           int8multirange(int8range(batch_id * 4096, batch_id * 4096 + n)), job_ids, run_leases, lane_seqs,
+           coalesce($9::timestamptz, statement_timestamp()) + $10::interval
       FROM batches
 ), numbered AS (
-    SELECT p.*, b.batch_id, row_number() OVER (PARTITION BY b.batch_id ORDER BY p.lane_seq) - 1 AS index
+    SELECT p.*, b.batch_id, row_number() OVER (PARTITION BY b.batch_id ORDER BY p.lane_seq) - 1 AS index,
+           coalesce($9::timestamptz, statement_timestamp()) + $10::interval AS deadline_at
       FROM picked p JOIN batches b USING (rank, ready_generation)
+{{- if .Local}}
+     WHERE p.time_limit IS NULL
+     UNION ALL
+    SELECT * FROM own_batches
+{{- end}}
 )
-SELECT g.ok, n.rank IS NOT NULL, coalesce(n.rank, 0), coalesce(n.lane_id, 0), coalesce(n.lane_seq, 0), coalesce(n.ready_generation, 0),
+SELECT g.ok, (SELECT some FROM own), n.rank IS NOT NULL, coalesce(n.time_limit IS NOT NULL, false), n.deadline_at, coalesce(n.rank, 0), coalesce(n.lane_id, 0), coalesce(n.lane_seq, 0), coalesce(n.ready_generation, 0),
        coalesce(n.batch_id, 0), coalesce(n.index, 0), coalesce(n.job_id, 0), coalesce(n.run_lease, 0) + 1,
        coalesce(n.attempt, 0) + 1, coalesce(n.max_attempts, 0), coalesce(n.created_at, now()), coalesce(n.kind, ''), coalesce(n.args, 'null')
   FROM guard g LEFT JOIN numbered n ON true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -16,15 +17,83 @@ type closing struct {
 	op       string
 	receipts []Receipt
 	messages map[int64]string // by receipt id; Fail only
-	closed   map[int64]bool   // by receipt id: what this call closed
+	closed   map[Receipt]bool // what this call closed
 }
 
 // place names where the rows of an attempt stand: its receipt and closure in the claim's generation, its evidence and
-// history in its ready row's.
-type place struct{ claim, ready int64 }
+// history in its ready row's. The shape of the claim is part of it: claims of the two shapes stand in two tables.
+type place struct {
+	claim, ready int64
+	local        bool
+}
 
-// members are the receipts that one statement closes, by claim batch.
-type members map[int64][]int64
+// placeOf is the place of the receipt's attempt.
+func placeOf(r Receipt) place { return place{r.claimGeneration, r.readyGeneration, r.local} }
+
+// members are the receipts that one statement closes, by claim batch and index.
+type members map[member]map[int32]Receipt
+
+// A member names a claim batch; where two receipts of the call name different attempts at one index of it, of which one
+// can't be right, they go into different rounds.
+type member struct {
+	batch int64
+	round int
+}
+
+// add puts the receipt in, once.
+func (m members) add(r Receipt) {
+	for at := (member{batch: r.batch}); ; at.round++ {
+		if m[at] == nil {
+			m[at] = map[int32]Receipt{}
+		}
+		other, taken := m[at][r.index]
+		if !taken {
+			m[at][r.index] = r
+		}
+		if !taken || other == r {
+			return
+		}
+	}
+}
+
+// inOrder returns the keys in the order of batches.
+func (m members) inOrder() []member {
+	return slices.SortedFunc(maps.Keys(m), func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.round, b.round))
+	})
+}
+
+// ids returns the receipts' identities, sorted, each once.
+func (m members) ids() []int64 {
+	var ids []int64
+	for _, receipts := range m {
+		for _, r := range receipts {
+			ids = append(ids, r.id())
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// attempts is what open_members compares with the claim: the first index, then the job ids from there on, then the run
+// leases; 0 where an index isn't asked for.
+func attempts(receipts map[int32]Receipt) string {
+	lo, hi := int32(receiptsPerBatch), int32(0)
+	for i := range receipts {
+		lo, hi = min(lo, i), max(hi, i)
+	}
+	n := int(hi - lo + 1)
+	numbers := make([]int64, 1+2*n)
+	numbers[0] = int64(lo)
+	for i, r := range receipts {
+		numbers[1+i-lo], numbers[1+n+int(i-lo)] = r.job, r.runLease
+	}
+	text := make([]byte, 0, 8*len(numbers))
+	for i, v := range numbers {
+		text = strconv.AppendInt(append(text, "{,"[min(i, 1)]), v, 10)
+	}
+	return string(append(text, '}'))
+}
 
 func (c *closing) check() error {
 	if len(c.receipts) > maxSweep {
@@ -48,7 +117,7 @@ func (c *closing) run(ctx context.Context) ([]Result, error) {
 		return nil, nil
 	}
 	err := c.e.transact(ctx, c.op, func(t *txn) (bool, error) {
-		c.closed = map[int64]bool{}
+		c.closed = map[Receipt]bool{}
 		err := c.close(ctx, t)
 		return len(c.closed) > 0, err
 	})
@@ -58,8 +127,8 @@ func (c *closing) run(ctx context.Context) ([]Result, error) {
 	results := make([]Result, len(c.receipts))
 	for i, r := range c.receipts {
 		results[i].Receipt = r
-		if c.closed[r.id()] {
-			delete(c.closed, r.id()) // a second mention finds the attempt over, as a second call would (hazard 28)
+		if c.closed[r] {
+			delete(c.closed, r) // a second mention finds the attempt over, as a second call would (hazard 28)
 			continue
 		}
 		results[i].Err = &Error{Op: c.op, Value: "attempt " + r.String(), Err: ErrStale}
@@ -73,11 +142,11 @@ func (c *closing) close(ctx context.Context, t *txn) error {
 	groups := map[place]members{}
 	var batches []int64
 	for _, r := range c.receipts {
-		p := place{r.claimGeneration, r.readyGeneration}
+		p := placeOf(r)
 		if groups[p] == nil {
 			groups[p] = members{}
 		}
-		groups[p][r.batch] = append(groups[p][r.batch], r.id())
+		groups[p].add(r)
 		batches = append(batches, r.batch)
 	}
 	places := slices.SortedFunc(maps.Keys(groups), comparePlaces)
@@ -95,18 +164,34 @@ func (c *closing) close(ctx context.Context, t *txn) error {
 
 // comparePlaces orders by claim generation, so that closure rows are written slot by slot.
 func comparePlaces(a, b place) int {
-	return cmp.Or(cmp.Compare(a.claim, b.claim), cmp.Compare(a.ready, b.ready))
+	return cmp.Or(cmp.Compare(a.claim, b.claim), compareShapes(a.local, b.local), cmp.Compare(a.ready, b.ready))
+}
+
+// compareShapes puts batches before row-local claims.
+func compareShapes(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // queueChildLocks names every child that closing at these places writes: claim children first, each slot once.
 func (e *Engine) queueChildLocks(b *pgx.Batch, places []place) {
-	var claims, readies []int
+	var claims []children
+	var readies []int
 	for _, p := range places {
-		claims = append(claims, e.claim.slot(p.claim))
+		claims = append(claims, children{Claim: e.claim.slot(p.claim), Local: p.local})
 		readies = append(readies, e.queue.slot(p.ready))
 	}
-	for _, s := range sortedSet(claims) {
-		b.Queue(e.sql.get("lock_closures", children{Claim: s}))
+	order := func(a, b children) int {
+		return cmp.Or(cmp.Compare(a.Claim, b.Claim), compareShapes(a.Local, b.Local))
+	}
+	slices.SortFunc(claims, order)
+	for _, c := range slices.CompactFunc(claims, func(a, b children) bool { return order(a, b) == 0 }) {
+		b.Queue(e.sql.get("lock_closures", c))
 	}
 	for _, s := range sortedSet(readies) {
 		b.Queue(e.sql.get("lock_history", children{Queue: s}))
@@ -120,20 +205,15 @@ func sortedSet(s []int) []int {
 
 // queueStatement closes the members at one place and writes their history.
 func (c *closing) queueStatement(b *pgx.Batch, p place, m members) {
-	batches := slices.Sorted(maps.Keys(m))
-	asked := make([]string, len(batches))
-	for i, id := range batches {
-		asked[i] = spansOf(m[id]).String()
+	order := m.inOrder()
+	batches, asked := make([]int64, len(order)), make([]string, len(order))
+	for i, at := range order {
+		batches[i], asked[i] = at.batch, attempts(m[at])
 	}
-	at := children{Claim: c.e.claim.slot(p.claim), Queue: c.e.queue.slot(p.ready)}
+	at := children{Claim: c.e.claim.slot(p.claim), Queue: c.e.queue.slot(p.ready), Local: p.local}
 	name, args := "complete", []any{p.claim, []int64{p.ready}, batches, asked, c.e.now()}
 	if c.messages != nil {
-		var ids []int64
-		for _, id := range batches {
-			ids = append(ids, m[id]...)
-		}
-		slices.Sort(ids)
-		ids = slices.Compact(ids)
+		ids := m.ids()
 		texts := make([]string, len(ids))
 		for i, id := range ids {
 			texts[i] = c.messages[id]
@@ -142,18 +222,17 @@ func (c *closing) queueStatement(b *pgx.Batch, p place, m members) {
 	}
 	b.Queue(c.e.sql.get(name, at), args...).Query(func(rows pgx.Rows) error {
 		var text string
+		var place int
 		var closed, written int64
-		_, err := pgx.ForEachRow(rows, []any{&text, &written}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&place, &text, &written}, func() error {
 			done, err := parseSpans(text)
 			if err != nil {
 				return err
 			}
 			closed += done.size()
-			for _, ids := range m {
-				for _, id := range ids {
-					if done.contains(id) {
-						c.closed[id] = true
-					}
+			for _, r := range m[order[place-1]] {
+				if done.contains(r.id()) {
+					c.closed[r] = true
 				}
 			}
 			return nil

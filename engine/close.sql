@@ -5,7 +5,7 @@ SELECT count(pg_advisory_xact_lock(k)) FROM unnest($1::bigint[]) AS t(k)
 
 {{define "lock_closures"}}
 /* awa:Close */
-LOCK TABLE {{.S}}.lease_claim_closure_batches_{{.Claim}} IN ROW EXCLUSIVE MODE
+LOCK TABLE {{.S}}.lease_claim_closure{{if .Local}}s{{else}}_batches{{end}}_{{.Claim}} IN ROW EXCLUSIVE MODE
 {{end}}
 
 {{define "lock_history"}}
@@ -13,21 +13,69 @@ LOCK TABLE {{.S}}.lease_claim_closure_batches_{{.Claim}} IN ROW EXCLUSIVE MODE
 LOCK TABLE {{.S}}.ready_entries_{{.Queue}}, {{.S}}.receipt_completion_batches_{{.Queue}}, {{.S}}.done_entries_{{.Queue}} IN ROW EXCLUSIVE MODE
 {{end}}
 
-{{/* What is open of what was asked: the members of existing batches that no closure covers. Neither generation may be
+{{/* The claim with the id a.batch_id, whatever its shape: a row-local claim is a batch of one. OFFSET 0 keeps the order: on
+     an empty child the planner would rather go through all of it once, and a plan outlives the moment (hazard 13). */}}
+{{define "claim_of_batch"}}
+{{- if .Local}}(SELECT l.claim_slot, l.claim_generation, l.batch_id, l.claimed_at, l.deadline_at, l.ready_slot, l.ready_generation, l.lane_id,
+                           int8multirange(int8range(l.batch_id * 4096, l.batch_id * 4096 + 1)) AS receipt_ranges,
+                           ARRAY[l.job_id] AS job_ids, ARRAY[l.run_lease] AS run_leases, ARRAY[l.lane_seq] AS lane_seqs
+                      FROM {{.S}}.lease_claims_{{.Claim}} l WHERE l.batch_id = a.batch_id OFFSET 0)
+{{- else}}(SELECT * FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE batch_id = a.batch_id OFFSET 0)
+{{- end}}{{end}}
+
+{{/* What is closed of claim b already. The closures of a batch are read through their index, so that the cost follows how
+     often a batch was closed in parts, not how many attempts were ever closed (ADR 0003). */}}
+{{define "closed_of_batch"}}
+{{- if .Local}}coalesce((SELECT b.receipt_ranges FROM {{.S}}.lease_claim_closures_{{.Claim}} c
+                             WHERE c.receipt_id = b.batch_id * 4096), '{}')
+{{- else}}coalesce((SELECT range_agg(c.receipt_ranges) FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} c
+                             WHERE c.batch_id = b.batch_id), '{}')
+{{- end}}{{end}}
+
+{{/* The receipts of claim b that were asked for: of those in a.attempts, which are the first index, then job ids, then run
+     leases, the ones that are of these very attempts. The numbers of batches are given again after a failover that lost
+     their commit, and in another schema; (job, run lease) is what names an attempt for ever (P3). Indexes that weren't
+     asked for have job 0, which none has. Nearly always all are there and right, and two comparisons of arrays do. */}}
+{{define "asked_attempts"}}
+(SELECT CASE WHEN b.job_ids[i.lo + 1:i.lo + i.n] = a.attempts[2:i.n + 1] AND b.run_leases[i.lo + 1:i.lo + i.n] = a.attempts[i.n + 2:]
+                    THEN int8multirange(int8range(b.batch_id * 4096 + i.lo, b.batch_id * 4096 + i.lo + i.n))
+                    ELSE (SELECT coalesce(range_agg(int8range(b.batch_id * 4096 + i.lo + m.place - 1, b.batch_id * 4096 + i.lo + m.place)), '{}')
+                            FROM unnest(b.job_ids[i.lo + 1:i.lo + i.n], b.run_leases[i.lo + 1:i.lo + i.n], a.attempts[2:i.n + 1], a.attempts[i.n + 2:])
+                                 WITH ORDINALITY AS m(job_id, run_lease, asked_job, asked_lease, place)
+                           WHERE m.job_id = m.asked_job AND m.run_lease = m.asked_lease)
+                END
+           FROM (SELECT a.attempts[1]::integer AS lo, (cardinality(a.attempts) - 1) / 2 AS n) i)
+{{- end}}
+
+{{/* What is open of what was asked: the members of existing claims that no closure covers. Neither generation may be
      pruned: a pruned claim generation had no open attempt left, and a pruned ready generation neither, so that nothing
-     found is the right answer then, too. The closures of a batch are read through their index, so that the cost follows
-     how often a batch was closed in parts, not how many attempts were ever closed (ADR 0003). OFFSET 0 keeps the order: on an
-     empty child the planner would rather go through all of it once, and a plan outlives the moment (hazard 13). */}}
+     found is the right answer then, too. */}}
 {{define "open_members"}}
 WITH guard AS MATERIALIZED (
     SELECT NOT EXISTS (SELECT FROM {{.S}}.claim_ring_prunes WHERE generation = $1::bigint)
        AND NOT EXISTS (SELECT FROM {{.S}}.queue_ring_prunes WHERE generation = ANY ($2::bigint[])) AS ok
+), asked AS MATERIALIZED (
+    SELECT u.batch_id, u.attempts::bigint[] AS attempts, u.place
+      FROM unnest($3::bigint[], $4::text[]) WITH ORDINALITY AS u(batch_id, attempts, place)
 ), found AS MATERIALIZED (
-    SELECT b.*, a.asked::int8multirange * b.receipt_ranges
-                - coalesce((SELECT range_agg(c.receipt_ranges) FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} c
-                             WHERE c.batch_id = b.batch_id), '{}') AS closing
-      FROM unnest($3::bigint[], $4::text[]) AS a(batch_id, asked)
-     CROSS JOIN LATERAL (SELECT * FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE batch_id = a.batch_id OFFSET 0) b
+    SELECT b.*, a.place, {{template "asked_attempts" .}}
+                - {{template "closed_of_batch" .}} AS closing
+      FROM asked a CROSS JOIN LATERAL {{template "claim_of_batch" .}} b
+     WHERE (SELECT ok FROM guard) AND b.claim_generation = $1::bigint AND b.ready_generation = ANY ($2::bigint[])
+), closing AS MATERIALIZED (
+    SELECT * FROM found WHERE NOT isempty(closing)
+)
+{{end}}
+
+{{/* The same for a sweep, which has read the receipts that it asks for itself. */}}
+{{define "open_receipts"}}
+WITH guard AS MATERIALIZED (
+    SELECT NOT EXISTS (SELECT FROM {{.S}}.claim_ring_prunes WHERE generation = $1::bigint)
+       AND NOT EXISTS (SELECT FROM {{.S}}.queue_ring_prunes WHERE generation = ANY ($2::bigint[])) AS ok
+), found AS MATERIALIZED (
+    SELECT b.*, a.receipts::int8multirange * b.receipt_ranges
+                - {{template "closed_of_batch" .}} AS closing
+      FROM unnest($3::bigint[], $4::text[]) AS a(batch_id, receipts) CROSS JOIN LATERAL {{template "claim_of_batch" .}} b
      WHERE (SELECT ok FROM guard) AND b.claim_generation = $1::bigint AND b.ready_generation = ANY ($2::bigint[])
 ), closing AS MATERIALIZED (
     SELECT * FROM found WHERE NOT isempty(closing)
@@ -41,15 +89,21 @@ SELECT c.batch_id, c.lane_id, c.ready_slot, c.ready_generation, c.batch_id * 409
  WHERE c.closing @> (c.batch_id * 4096 + m.place - 1)
 {{end}}
 
-{{/* The closure rows: always in the claim's slot, always batches, whatever the outcome. */}}
+{{/* The closure rows: always in the claim's slot, always of the claim's shape, whatever the outcome (storage: "Closing
+     follows the claim's shape"). The outcome follows, then closed_range. */}}
 {{define "close_as"}}
-    INSERT INTO {{.S}}.lease_claim_closure_batches_{{.Claim}}
+{{- if .Local}}INSERT INTO {{.S}}.lease_claim_closures_{{.Claim}}
+           (claim_slot, claim_generation, receipt_id, closed_at, ready_slot, ready_generation, lane_id, outcome)
+    SELECT claim_slot, claim_generation, batch_id * 4096, coalesce($5::timestamptz, statement_timestamp()), ready_slot, ready_generation, lane_id
+{{- else}}INSERT INTO {{.S}}.lease_claim_closure_batches_{{.Claim}}
            (claim_slot, claim_generation, batch_id, closed_at, ready_slot, ready_generation, lane_id, closed_count, outcome, receipt_ranges)
     SELECT claim_slot, claim_generation, batch_id, coalesce($5::timestamptz, statement_timestamp()), ready_slot, ready_generation, lane_id,
            (SELECT sum(upper(r) - lower(r)) FROM unnest(closing) r)
-{{end}}
+{{- end}}{{end}}
 
-{{/* What was closed, by batch, and for how many attempts a row of history was written: the caller compares. */}}
+{{define "closed_range"}}{{if not .Local}}, closing{{end}}{{end}}
+
+{{/* What was closed, by the place in $3, and for how many attempts a row of history was written: the caller compares. */}}
 {{define "closed"}}
-SELECT closing::text, (SELECT coalesce(sum(n), 0) FROM history) FROM closing
+SELECT place, closing::text, (SELECT coalesce(sum(n), 0) FROM history) FROM closing
 {{end}}

@@ -2,7 +2,7 @@
 {{define "complete"}}
 /* awa:Complete */
 {{template "open_members" .}}, closures AS (
-    {{template "close_as" .}}, 'completed', closing FROM closing
+    {{template "close_as" .}}, 'completed'{{template "closed_range" .}} FROM closing
 ), history AS (
     INSERT INTO {{.S}}.receipt_completion_batches_{{.Queue}}
            (ready_slot, ready_generation, lane_id, batch_id, completed_at, completed_count, lane_seqs)

@@ -33,6 +33,10 @@ type Config struct {
 type QueueConfig struct {
 	// MaxAttempts is given to jobs that don't bring their own. Zero means 25.
 	MaxAttempts int
+	// DeadlineDuration is how long an attempt of the queue may take, from its claim: RescueDeadline closes what is still
+	// open then, whether its worker lives or not. A job's own TimeLimit overrides it, also to longer. Zero means no
+	// deadline; at most a century.
+	DeadlineDuration time.Duration
 
 	_ struct{}
 }
@@ -91,8 +95,19 @@ func (c Config) withDefaults(op string) (Config, error) {
 		if q.MaxAttempts < 0 || q.MaxAttempts > maxAttemptsLimit {
 			return c, invalid(op, fmt.Sprintf("queue %q MaxAttempts %d", queue, q.MaxAttempts), "outside 0..%d", maxAttemptsLimit)
 		}
+		if err := checkDuration(op, fmt.Sprintf("queue %q DeadlineDuration", queue), q.DeadlineDuration); err != nil {
+			return c, err
+		}
 	}
 	return c, nil
+}
+
+// deadline is how long an attempt of the queue may take; nil when there is no bound.
+func (c Config) deadline(queue string) *time.Duration {
+	if d := c.Queues[queue].DeadlineDuration; d > 0 {
+		return &d
+	}
+	return nil
 }
 
 // maxAttempts is what a job of the queue gets when it doesn't say.

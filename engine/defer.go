@@ -56,6 +56,7 @@ func (r *jobRows) only(some []int) *jobRows {
 		s.kinds = append(s.kinds, r.kinds[i])
 		s.args = append(s.args, r.args[i])
 		s.maxAttempts = append(s.maxAttempts, r.maxAttempts[i])
+		s.timeLimits = append(s.timeLimits, r.timeLimits[i])
 		s.runAts = append(s.runAts, r.runAts[i])
 	}
 	return &s
@@ -71,7 +72,7 @@ func (e *Engine) deferRows(ctx context.Context, t *txn, o openProducer, r *jobRo
 			runAts[i] = at
 		}
 	}
-	rows, err := t.Query(ctx, e.sql.get("insert_deferred", children{}), o.now, r.lanes, r.kinds, r.args, r.maxAttempts, runAts)
+	rows, err := t.Query(ctx, e.sql.get("insert_deferred", children{}), o.now, r.lanes, r.kinds, r.args, r.maxAttempts, runAts, r.timeLimits)
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,21 @@ type JobParams struct {
 	// RunAt, when it is later than the server's clock says now, keeps the job back until then: it is deferred, and
 	// Promote makes it available. Zero means now. Microseconds count, in the years 1 to 9999.
 	RunAt time.Time
+	// TimeLimit is how long an attempt of the job may take, instead of the queue's DeadlineDuration, also longer; at
+	// least a millisecond. Zero means the queue's. A job with a limit of its own is claimed row-local.
+	TimeLimit time.Duration
+	// OwnClaim makes the job's claims row-local without a limit of its own, so that CompleteTx may close them.
+	OwnClaim bool
 
 	_ struct{}
+}
+
+// timeLimit is the job's column: nil for a compact claim, zero for a row-local one without a limit of its own.
+func (j *JobParams) timeLimit() *time.Duration {
+	if j.TimeLimit > 0 || j.OwnClaim {
+		return &j.TimeLimit
+	}
+	return nil
 }
 
 const defaultPriority = 2
@@ -126,6 +139,7 @@ type jobRows struct {
 	maxAttempts []int32
 	runAts      []time.Time // zero: now
 	mayWait     bool        // some job has a run_at
+	timeLimits  []*time.Duration
 }
 
 // prepareJobs checks everything that can be wrong before anything is written.
@@ -162,6 +176,7 @@ func (e *Engine) prepareJobs(ctx context.Context, op string, jobs []JobParams, h
 		r.maxAttempts = append(r.maxAttempts, int32(attempts))
 		r.runAts = append(r.runAts, j.RunAt)
 		r.mayWait = r.mayWait || !j.RunAt.IsZero()
+		r.timeLimits = append(r.timeLimits, j.timeLimit())
 	}
 	return &r, nil
 }
@@ -181,6 +196,12 @@ func (e *Engine) checkJob(op string, j *JobParams) error {
 	}
 	if year := j.RunAt.UTC().Year(); year < 1 || year > 9999 {
 		return invalid(op, fmt.Sprintf("RunAt in the year %d", year), "outside 1..9999")
+	}
+	if err := checkDuration(op, "TimeLimit", j.TimeLimit); err != nil {
+		return err
+	}
+	if j.TimeLimit != 0 && j.TimeLimit < time.Millisecond {
+		return invalid(op, fmt.Sprintf("TimeLimit %s", j.TimeLimit), "shorter than a millisecond")
 	}
 	if j.Args == nil {
 		return nil
@@ -218,7 +239,7 @@ func (e *Engine) insertRows(ctx context.Context, t *txn, generation int64, r *jo
 	at := children{Queue: e.queue.slot(generation)}
 	var b pgx.Batch
 	b.Queue(e.sql.get("lock_ready", at))
-	b.Queue(e.sql.get("insert_ready", at), generation, e.now(), r.lanes, r.seqs, r.kinds, r.args, r.maxAttempts).
+	b.Queue(e.sql.get("insert_ready", at), generation, e.now(), r.lanes, r.seqs, r.kinds, r.args, r.maxAttempts, r.timeLimits).
 		Query(func(rows pgx.Rows) error {
 			ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 			return err
@@ -240,9 +261,9 @@ func (e *Engine) copyRows(ctx context.Context, t *txn, generation int64, r *jobR
 	if err := send(ctx, t, &b); err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	columns := []string{"ready_slot", "ready_generation", "lane_id", "lane_seq", "job_id", "run_lease", "attempt", "max_attempts", "created_at", "kind", "args"}
+	columns := []string{"ready_slot", "ready_generation", "lane_id", "lane_seq", "job_id", "run_lease", "attempt", "max_attempts", "created_at", "kind", "args", "time_limit"}
 	source := pgx.CopyFromSlice(len(ids), func(i int) ([]any, error) {
-		return []any{int16(at.Queue), generation, r.lanes[i], seqs[i], ids[i], int64(0), int32(0), r.maxAttempts[i], created, r.kinds[i], r.args[i]}, nil
+		return []any{int16(at.Queue), generation, r.lanes[i], seqs[i], ids[i], int64(0), int32(0), r.maxAttempts[i], created, r.kinds[i], r.args[i], r.timeLimits[i]}, nil
 	})
 	table := pgx.Identifier{e.cfg.Schema, fmt.Sprintf("ready_entries_%d", at.Queue)}
 	_, err = t.CopyFrom(ctx, table, columns, source)

@@ -8,7 +8,7 @@
 {{define "fail"}}
 /* awa:Fail */
 {{template "open_members" .}}, closures AS (
-    {{template "close_as" .}}, 'failed', closing FROM closing
+    {{template "close_as" .}}, 'failed'{{template "closed_range" .}} FROM closing
 ), history AS (
     INSERT INTO {{.S}}.done_entries_{{.Queue}}
            (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, state, finalized_at, errors)

@@ -8,6 +8,10 @@ WITH newest AS MATERIALIZED (
     SELECT b.batch_id
       FROM newest n JOIN {{.S}}.ready_claim_attempt_batches b
         ON b.ready_slot = n.ready_slot AND b.lane_id = n.lane_id AND b.lane_seqs @> n.lane_seq
+), claim AS MATERIALIZED (
+    SELECT c.claimed_at, c.deadline_at FROM {{.S}}.lease_claim_batches c WHERE c.batch_id = (SELECT batch_id FROM evidence)
+     UNION ALL
+    SELECT c.claimed_at, c.deadline_at FROM {{.S}}.lease_claims c WHERE c.batch_id = (SELECT batch_id FROM evidence)
 ), completion AS MATERIALIZED (
     SELECT c.completed_at
       FROM newest n JOIN {{.S}}.receipt_completion_batches c
@@ -25,15 +29,15 @@ WITH newest AS MATERIALIZED (
            n.attempt + (SELECT count(*) FROM evidence) AS attempt,
            coalesce((SELECT errors FROM done), n.errors, '[]') AS errors,
            coalesce((SELECT completed_at FROM completion), (SELECT finalized_at FROM done)) AS finalized_at,
-           (SELECT c.claimed_at FROM {{.S}}.lease_claim_batches c WHERE c.batch_id = (SELECT batch_id FROM evidence)) AS claimed_at,
+           (SELECT claimed_at FROM claim) AS claimed_at, (SELECT deadline_at FROM claim) AS deadline_at,
            NULL::timestamptz AS run_at
       FROM newest n
      WHERE NOT EXISTS (SELECT FROM {{.S}}.deferred_jobs WHERE job_id = $1::bigint)
      UNION ALL
-    SELECT 'scheduled', d.lane_id, d.kind, d.args, d.max_attempts, d.created_at, d.run_lease, d.attempt, coalesce(d.errors, '[]'), NULL, NULL, d.run_at
+    SELECT 'scheduled', d.lane_id, d.kind, d.args, d.max_attempts, d.created_at, d.run_lease, d.attempt, coalesce(d.errors, '[]'), NULL, NULL, NULL, d.run_at
       FROM {{.S}}.deferred_jobs d WHERE d.job_id = $1::bigint
 )
 SELECT f.state, l.queue, l.priority, f.kind, f.args, f.run_lease, f.attempt, f.max_attempts, f.created_at,
-       CASE WHEN f.state = 'running' THEN f.claimed_at END, f.finalized_at, f.run_at, f.errors
+       CASE WHEN f.state = 'running' THEN f.claimed_at END, CASE WHEN f.state = 'running' THEN f.deadline_at END, f.finalized_at, f.run_at, f.errors
   FROM found f JOIN {{.S}}.lanes l USING (lane_id)
 {{end}}

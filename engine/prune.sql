@@ -9,16 +9,21 @@ SELECT FROM {{.S}}.{{.Ring.Name}}_ring_slots WHERE slot = $1::smallint FOR UPDAT
 {{end}}
 
 {{/* An open attempt whose ready row stands in generation $1. It may stand in any claim slot; those in pruned ones were
-     closed. By sets: equal counts could hide a double closure beside an open attempt. */}}
+     closed. By sets: equal counts could hide a double closure beside an open attempt. Each shape against its own closures:
+     one of the other shape closes nothing. */}}
 {{define "queue_slot_open"}}
 (SELECT NOT isempty(coalesce((SELECT range_agg(receipt_ranges) FROM {{.S}}.lease_claim_batches WHERE ready_generation = $1::bigint), '{}')
-                  - coalesce((SELECT range_agg(receipt_ranges) FROM {{.S}}.lease_claim_closure_batches WHERE ready_generation = $1::bigint), '{}')))
+                  - coalesce((SELECT range_agg(receipt_ranges) FROM {{.S}}.lease_claim_closure_batches WHERE ready_generation = $1::bigint), '{}'))
+     OR NOT isempty(coalesce((SELECT range_agg(int8range(batch_id * 4096, batch_id * 4096 + 1)) FROM {{.S}}.lease_claims WHERE ready_generation = $1::bigint), '{}')
+                  - coalesce((SELECT range_agg(int8range(receipt_id, receipt_id + 1)) FROM {{.S}}.lease_claim_closures WHERE ready_generation = $1::bigint), '{}')))
 {{end}}
 
 {{/* An open attempt in claim generation $1. */}}
 {{define "claim_slot_open"}}
 (SELECT NOT isempty(coalesce((SELECT range_agg(receipt_ranges) FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE claim_generation = $1::bigint), '{}')
-                  - coalesce((SELECT range_agg(receipt_ranges) FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} WHERE claim_generation = $1::bigint), '{}')))
+                  - coalesce((SELECT range_agg(receipt_ranges) FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} WHERE claim_generation = $1::bigint), '{}'))
+     OR NOT isempty(coalesce((SELECT range_agg(int8range(batch_id * 4096, batch_id * 4096 + 1)) FROM {{.S}}.lease_claims_{{.Claim}} WHERE claim_generation = $1::bigint), '{}')
+                  - coalesce((SELECT range_agg(int8range(receipt_id, receipt_id + 1)) FROM {{.S}}.lease_claim_closures_{{.Claim}} WHERE claim_generation = $1::bigint), '{}')))
 {{end}}
 
 {{define "queue_slot_active"}}
@@ -57,7 +62,7 @@ SELECT set_config('lock_timeout', $1::text, true)
 
 {{define "share_claim_children"}}
 /* awa:PruneQueue */
-LOCK TABLE {{.S}}.lease_claim_batches, {{.S}}.lease_claim_closure_batches IN ACCESS SHARE MODE
+LOCK TABLE {{.S}}.lease_claim_batches, {{.S}}.lease_claims, {{.S}}.lease_claim_closure_batches, {{.S}}.lease_claim_closures IN ACCESS SHARE MODE
 {{end}}
 
 {{define "lock_gate"}}
@@ -86,7 +91,9 @@ WITH ready AS MATERIALIZED (
      GROUP BY lane_id
 ), closed AS MATERIALIZED (
     SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(closed_count), 0) AS n
-      FROM {{.S}}.lease_claim_closure_batches WHERE ready_generation = $1::bigint
+      FROM (SELECT receipt_ranges, closed_count FROM {{.S}}.lease_claim_closure_batches WHERE ready_generation = $1::bigint
+            UNION ALL
+            SELECT int8multirange(int8range(receipt_id, receipt_id + 1)), 1 FROM {{.S}}.lease_claim_closures WHERE ready_generation = $1::bigint) c
 )
 SELECT EXISTS (SELECT FROM ready r LEFT JOIN spent s USING (lane_id) WHERE NOT isempty(r.seqs - coalesce(s.seqs, '{}'))),
        {{template "queue_slot_open" .}},
@@ -103,19 +110,31 @@ SELECT EXISTS (SELECT FROM ready r LEFT JOIN spent s USING (lane_id) WHERE NOT i
 
 {{define "claim_slot_proof"}}
 /* awa:PruneClaims */
-WITH claimed AS MATERIALIZED (
-    SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(claimed_count), 0) AS n
-      FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE claim_generation = $1::bigint
+WITH claims AS MATERIALIZED (
+    SELECT false AS local, receipt_ranges, claimed_count AS n FROM {{.S}}.lease_claim_batches_{{.Claim}} WHERE claim_generation = $1::bigint
+     UNION ALL
+    SELECT true, int8multirange(int8range(batch_id * 4096, batch_id * 4096 + 1)), 1 FROM {{.S}}.lease_claims_{{.Claim}} WHERE claim_generation = $1::bigint
+), closures AS MATERIALIZED (
+    SELECT false AS local, receipt_ranges, closed_count AS n FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} WHERE claim_generation = $1::bigint
+     UNION ALL
+    SELECT true, int8multirange(int8range(receipt_id, receipt_id + 1)), 1 FROM {{.S}}.lease_claim_closures_{{.Claim}} WHERE claim_generation = $1::bigint
+), claimed AS MATERIALIZED (
+    SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(n), 0) AS n,
+           coalesce(range_agg(receipt_ranges) FILTER (WHERE local), '{}') AS own,
+           coalesce(range_agg(receipt_ranges) FILTER (WHERE NOT local), '{}') AS compact
+      FROM claims
 ), closed AS MATERIALIZED (
-    SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(closed_count), 0) AS n
-      FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} WHERE claim_generation = $1::bigint
+    SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(n), 0) AS n,
+           coalesce(range_agg(receipt_ranges) FILTER (WHERE local), '{}') AS own,
+           coalesce(range_agg(receipt_ranges) FILTER (WHERE NOT local), '{}') AS compact
+      FROM closures
 )
 SELECT false,
        {{template "claim_slot_open" .}},
        false,
        claimed.n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(claimed.receipts) r)
        OR closed.n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(closed.receipts) r),
-       NOT isempty(closed.receipts - claimed.receipts)
+       NOT isempty(closed.own - claimed.own) OR NOT isempty(closed.compact - claimed.compact)
 {{range .Ring.Children}}       OR EXISTS (SELECT FROM {{$.S}}.{{.}}_{{$.Claim}} WHERE claim_generation <> $1::bigint)
 {{end}}  FROM claimed, closed
 {{end}}
@@ -137,8 +156,11 @@ SELECT l.queue, sum(h.completed), sum(h.failed)
 
 {{define "reset_rescue_cursor"}}
 /* awa:PruneClaims */
-UPDATE {{.S}}.claim_ring_slots SET rescue_cursor_claimed_at = NULL, rescue_cursor_batch_id = NULL
- WHERE slot = {{.Claim}} AND rescue_cursor_batch_id IS NOT NULL
+UPDATE {{.S}}.claim_ring_slots
+   SET batch_rescue_cursor_claimed_at = NULL, batch_rescue_cursor_batch_id = NULL, rescue_cursor_claimed_at = NULL, rescue_cursor_batch_id = NULL,
+       batch_deadline_cursor_deadline_at = NULL, batch_deadline_cursor_batch_id = NULL, deadline_cursor_deadline_at = NULL, deadline_cursor_batch_id = NULL
+ WHERE slot = {{.Claim}}
+   AND coalesce(batch_rescue_cursor_batch_id, rescue_cursor_batch_id, batch_deadline_cursor_batch_id, deadline_cursor_batch_id) IS NOT NULL
 {{end}}
 
 {{define "append_prune"}}

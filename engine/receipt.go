@@ -20,6 +20,7 @@ type Receipt struct {
 	runLease        int64
 	lane            int32
 	index           int32 // within the batch
+	local           bool  // the claim's shape: row-local, or one of a batch. A closure has the shape of its claim
 }
 
 // JobID returns the job's id.
@@ -45,6 +46,8 @@ type Attempt struct {
 	Attempt   int       // this try's number among MaxAttempts, from 1
 	Max       int       // MaxAttempts of the job
 	CreatedAt time.Time // when the job was first enqueued
+	// Deadline is when RescueDeadline may close the attempt; nil when it has none.
+	Deadline *time.Time
 }
 
 // A Result is the outcome for one receipt of a call. Results come in the order of the request and carry their receipt.

@@ -27,6 +27,24 @@ type lane struct {
 type registry struct {
 	mu    sync.RWMutex
 	lanes map[string][]lane // by queue, in order of priority
+	// own holds the queues in which this process has met jobs that are claimed row-local. It only chooses the form of
+	// the claim's statement: the other one says so when it was the wrong one.
+	own map[string]bool
+}
+
+func (r *registry) mixed(queue string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.own[queue]
+}
+
+func (r *registry) mix(queue string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.own == nil {
+		r.own = map[string]bool{}
+	}
+	r.own[queue] = true
 }
 
 func (r *registry) get(queue string) ([]lane, bool) {

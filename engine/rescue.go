@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -13,16 +14,8 @@ import (
 type RescueOutcome struct {
 	Requeued int // attempts closed, their jobs available again
 	Failed   int // attempts closed, their jobs failed since no attempt was left
-	Busy     int // stale attempts left for the next sweep, since a closer was at work on their batch
+	Busy     int // attempts left for the next sweep, since a closer was at work on their claim
 }
-
-// sweepBatches bounds how many claim batches one sweep of a slot looks at.
-const sweepBatches = 1_000
-
-// beginning is before any claim.
-var beginning = time.Date(1000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-const rescueMessage = "rescued: no sign of life from the worker"
 
 // RescueStale closes up to budget (1 to 10,000) attempts that were claimed more than staleAfter ago and are still open,
 // oldest slot first, and makes their jobs available again: a new ready row at the end of the lane, with the same id and
@@ -32,24 +25,35 @@ const rescueMessage = "rescued: no sign of life from the worker"
 // is passed over. Each slot is a transaction; after an error the slots before it stay rescued.
 func (e *Engine) RescueStale(ctx context.Context, staleAfter time.Duration, budget int) (RescueOutcome, error) {
 	const op = "RescueStale"
-	var out RescueOutcome
 	if err := checkDuration(op, "staleAfter", staleAfter); err != nil {
-		return out, err
+		return RescueOutcome{}, err
 	}
-	if err := checkCount(op, "budget", budget, maxSweep); err != nil {
+	return e.rescue(ctx, sweep{e: e, op: op, grace: staleAfter, outcome: "rescued", message: "rescued: no sign of life from the worker"}, budget)
+}
+
+// RescueDeadline closes up to budget (1 to 10,000) attempts whose deadline has come, whether their workers live or not:
+// that of their queue and that of their own, in one call. Otherwise it is like RescueStale.
+func (e *Engine) RescueDeadline(ctx context.Context, budget int) (RescueOutcome, error) {
+	return e.rescue(ctx, sweep{e: e, op: "RescueDeadline", deadline: true, outcome: "deadline_expired", message: "the deadline has passed"}, budget)
+}
+
+// rescue sweeps slot by slot: one transaction each, within the budget of the call.
+func (e *Engine) rescue(ctx context.Context, each sweep, budget int) (out RescueOutcome, err error) {
+	if err := checkCount(each.op, "budget", budget, maxSweep); err != nil {
 		return out, err
 	}
 	var w window
 	if err := e.pool.QueryRow(ctx, e.sql.get("read_window", children{Ring: e.claim})).Scan(&w); err != nil {
-		return out, fail(op, "", err)
+		return out, fail(each.op, "", err)
 	}
 	for _, g := range w {
 		left := budget - out.Requeued - out.Failed
 		if left <= 0 {
 			break
 		}
-		s := sweep{e: e, generation: g, staleAfter: staleAfter, budget: int64(left)}
-		if err := e.untilCurrent(ctx, op, func(t *txn) (bool, bool, error) { return s.run(ctx, t) }); err != nil {
+		s := each
+		s.generation, s.budget = g, int64(left)
+		if err := e.untilCurrent(ctx, each.op, func(t *txn) (bool, bool, error) { return s.run(ctx, t) }); err != nil {
 			return out, err
 		}
 		out.Requeued += s.out.Requeued
@@ -63,34 +67,27 @@ func (e *Engine) RescueStale(ctx context.Context, staleAfter time.Duration, budg
 // waits its turn, too.
 type sweep struct {
 	e          *Engine
+	op         string
+	deadline   bool          // it goes by deadlines; else by age
+	grace      time.Duration // added to the time that it goes by
+	outcome    string        // of its closures
+	message    string        // in the jobs' error history
 	generation int64
-	staleAfter time.Duration
 	budget     int64
 
-	queueAt  window
-	cutoff   time.Time
-	found    []candidate // in cyclic order from the saved cursor
-	cursorAt *mark       // nil: the start of the slot
-	out      RescueOutcome
+	queueAt window
+	cutoff  time.Time
+	tracks  []*track
+	out     RescueOutcome
 }
 
-// A mark is a position of the sweep's order.
-type mark struct {
-	claimedAt time.Time
-	batch     int64
-}
-
-// A candidate is a claim batch that is old enough to be rescued.
-type candidate struct {
-	mark
-	ready  int64 // generation of the ready rows
-	open   spans // receipts not closed when it was read
-	wanted spans // those that this sweep closes
-	done   spans // those that it did close
+// at names the children of a track's statements.
+func (s *sweep) at(local bool) children {
+	return children{Claim: s.e.claim.slot(s.generation), Local: local, Deadline: s.deadline}
 }
 
 func (s *sweep) run(ctx context.Context, t *txn) (moved, commit bool, err error) {
-	s.out, s.found, s.cursorAt = RescueOutcome{}, nil, nil
+	s.out, s.tracks = RescueOutcome{}, []*track{{}, {local: true}}
 	locked, err := s.lockSlot(ctx, t)
 	if err != nil || !locked {
 		return false, false, err
@@ -101,91 +98,77 @@ func (s *sweep) run(ctx context.Context, t *txn) (moved, commit bool, err error)
 	if err := s.takeKeys(ctx, t); err != nil {
 		return false, false, err
 	}
-	if moved, err = s.close(ctx, t); err != nil || moved {
-		return moved, false, err
+	for _, tr := range s.tracks {
+		if moved, err = s.close(ctx, t, tr); err != nil || moved {
+			return moved, false, err
+		}
 	}
-	advanced, err := s.saveCursor(ctx, t)
+	advanced, err := s.saveCursors(ctx, t)
 	return false, advanced || s.out.Requeued+s.out.Failed > 0, err
 }
 
-// lockSlot takes the slot's row; a slot that another leader or a prune is at work on is left to it.
+// lockSlot takes the slot's row; a slot that another leader or a prune is at work on is left to it. The time that the
+// sweep goes by is evaluated once (hazard 29), and the cursors are read after the lock.
 func (s *sweep) lockSlot(ctx context.Context, t *txn) (locked bool, err error) {
 	e := s.e
+	slot := e.claim.slot(s.generation)
 	var b pgx.Batch
 	t.queueXid(&b)
 	b.Queue(e.sql.get("plan_settings", children{}))
-	b.Queue(e.sql.get("lock_claim_slot", children{}), e.claim.slot(s.generation)).Query(func(rows pgx.Rows) error {
+	b.Queue(e.sql.get("lock_claim_slot", children{}), slot).Query(func(rows pgx.Rows) error {
 		locked = rows.Next()
 		rows.Close()
 		return rows.Err()
 	})
-	b.Queue(e.sql.get("cutoff", children{}), e.now(), s.staleAfter).QueryRow(func(row pgx.Row) error { return row.Scan(&s.cutoff) })
+	b.Queue(e.sql.get("cutoff", children{}), e.now(), s.grace).QueryRow(func(row pgx.Row) error { return row.Scan(&s.cutoff) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.queue})).QueryRow(func(row pgx.Row) error { return row.Scan(&s.queueAt) })
+	for _, tr := range s.tracks {
+		b.Queue(e.sql.get("read_sweep_cursor", children{Local: tr.local, Deadline: s.deadline}), slot).QueryRow(tr.readCursor)
+	}
 	return locked, send(ctx, t, &b)
 }
 
-// look reads the candidates from the saved cursor on, then from the start of the slot up to it.
+// look reads each track's candidates from its saved cursor on, then from the start of the slot up to it.
 func (s *sweep) look(ctx context.Context, t *txn) error {
-	at := children{Claim: s.e.claim.slot(s.generation)}
 	var b pgx.Batch
-	b.Queue(s.e.sql.get("read_rescue_cursor", children{}), at.Claim).QueryRow(func(row pgx.Row) error {
-		var claimedAt *time.Time
-		var batch *int64
-		err := row.Scan(&claimedAt, &batch)
-		if claimedAt != nil {
-			s.cursorAt = &mark{*claimedAt, *batch}
+	for _, tr := range s.tracks {
+		for _, part := range tr.parts(s.end()) {
+			b.Queue(s.e.sql.get("rescue_candidates", s.at(tr.local)), s.generation,
+				part[0].at, part[0].batch, part[1].at, part[1].batch, sweepBatches).Query(tr.readCandidates)
 		}
-		return err
-	})
+	}
 	if err := send(ctx, t, &b); err != nil {
 		return err
 	}
-	if err := s.scan(ctx, t, at, s.cursorAt, nil); err != nil {
-		return err
-	}
-	if s.cursorAt != nil && len(s.found) < sweepBatches {
-		return s.scan(ctx, t, at, nil, s.cursorAt)
+	for _, tr := range s.tracks {
+		tr.found = tr.found[:min(len(tr.found), sweepBatches)]
 	}
 	return nil
 }
 
-// scan reads candidates after one mark and up to another; nil marks are the ends of the slot.
-func (s *sweep) scan(ctx context.Context, t *txn, at children, after, upTo *mark) error {
-	from, to := mark{claimedAt: beginning}, mark{claimedAt: s.cutoff}
-	if after != nil {
-		from = *after
+// end is the first mark that is too young, or not expired.
+func (s *sweep) end() mark {
+	if s.deadline {
+		return mark{s.cutoff, math.MaxInt64} // a deadline has come at its very time
 	}
-	if upTo != nil && upTo.claimedAt.Before(s.cutoff) {
-		to = mark{upTo.claimedAt, upTo.batch + 1}
-	}
-	rows, err := t.Query(ctx, s.e.sql.get("rescue_candidates", at), s.generation, from.claimedAt, from.batch, to.claimedAt, to.batch, sweepBatches-len(s.found))
-	if err != nil {
-		return err
-	}
-	var c candidate
-	var text string
-	_, err = pgx.ForEachRow(rows, []any{&c.claimedAt, &c.batch, &c.ready, &text}, func() error {
-		var err error
-		c.open, err = parseSpans(text)
-		s.found = append(s.found, c)
-		return err
-	})
-	return err
+	return mark{at: s.cutoff}
 }
 
-// takeKeys chooses what the budget has room for and tries the keys of those batches: an attempt that a closer holds is
-// left alone, and one busy batch delays only itself.
+// takeKeys chooses what the budget has room for and tries the keys of those claims: an attempt that a closer holds is
+// left alone, and one busy claim delays only itself.
 func (s *sweep) takeKeys(ctx context.Context, t *txn) error {
 	var keys []int64
-	var tried []int
+	var tried []*candidate
 	left := s.budget
-	for i := range s.found {
-		c := &s.found[i]
-		c.wanted = c.open.first(left)
-		if n := c.wanted.size(); n > 0 {
-			left -= n
-			keys = append(keys, key(s.e.cfg.Schema, keyBatch, c.batch))
-			tried = append(tried, i)
+	for _, tr := range s.tracks {
+		for i := range tr.found {
+			c := &tr.found[i]
+			c.wanted = c.open.first(left)
+			if n := c.wanted.size(); n > 0 {
+				left -= n
+				keys = append(keys, key(s.e.cfg.Schema, keyBatch, c.batch))
+				tried = append(tried, c)
+			}
 		}
 	}
 	if len(keys) == 0 {
@@ -195,25 +178,25 @@ func (s *sweep) takeKeys(ctx context.Context, t *txn) error {
 	if err := t.QueryRow(ctx, s.e.sql.get("try_keys", children{}), keys).Scan(&got); err != nil {
 		return err
 	}
-	for k, i := range tried {
-		if !got[k] {
-			s.out.Busy += int(s.found[i].wanted.size())
-			s.found[i].wanted = nil
+	for i, c := range tried {
+		if !got[i] {
+			s.out.Busy += int(c.wanted.size())
+			c.wanted = nil
 		}
 	}
 	return nil
 }
 
-// close closes what is still open of the wanted, now that the keys are held, and routes the jobs on, in one statement.
-// moved says that the queue ring turned meanwhile, so that nothing was written.
-func (s *sweep) close(ctx context.Context, t *txn) (moved bool, err error) {
+// close closes what is still open of the track's wanted, now that the keys are held, and routes the jobs on, in one
+// statement. moved says that the queue ring turned meanwhile, so that nothing was written.
+func (s *sweep) close(ctx context.Context, t *txn, tr *track) (moved bool, err error) {
 	var places []place
 	var batches []int64
 	var asked []string
 	byBatch := map[int64]*candidate{}
-	for i := range s.found {
-		if c := &s.found[i]; len(c.wanted) > 0 {
-			places = append(places, place{s.generation, c.ready})
+	for i := range tr.found {
+		if c := &tr.found[i]; len(c.wanted) > 0 {
+			places = append(places, place{s.generation, c.ready, tr.local})
 			batches, asked = append(batches, c.batch), append(asked, c.wanted.String())
 			byBatch[c.batch] = c
 		}
@@ -222,15 +205,18 @@ func (s *sweep) close(ctx context.Context, t *txn) (moved bool, err error) {
 		return false, nil
 	}
 	ready := readyGenerations(places)
-	at := children{Claim: s.e.claim.slot(s.generation), Queue: s.e.queue.slot(s.queueAt.current()), Slots: s.e.queue.slotsOf(ready)}
+	at := s.at(tr.local)
+	at.Queue, at.Slots = s.e.queue.slot(s.queueAt.current()), s.e.queue.slotsOf(ready)
+	var closed int64
+	var requeued, failed int
 	var b pgx.Batch
 	s.e.queueChildLocks(&b, places)
 	b.Queue(s.e.sql.get("lock_ready", at))
-	b.Queue(s.e.sql.get("rescue", at), s.generation, ready, batches, asked, s.e.now(), s.queueAt.current(), rescueMessage).Query(func(rows pgx.Rows) error {
+	b.Queue(s.e.sql.get("rescue", at), s.generation, ready, batches, asked, s.e.now(), s.queueAt.current(), s.message, s.outcome).Query(func(rows pgx.Rows) error {
 		var current bool
-		var batch, closed int64
+		var batch int64
 		var text string
-		_, err := pgx.ForEachRow(rows, []any{&current, &batch, &text, &s.out.Requeued, &s.out.Failed}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&current, &batch, &text, &requeued, &failed}, func() error {
 			moved = !current
 			if batch == 0 {
 				return nil
@@ -240,12 +226,15 @@ func (s *sweep) close(ctx context.Context, t *txn) (moved bool, err error) {
 			closed += done.size()
 			return err
 		})
-		if err == nil && closed != int64(s.out.Requeued+s.out.Failed) {
-			err = fmt.Errorf("%w: %d attempts closed but %d jobs routed on in claim generation %d", ErrCorrupt, closed, s.out.Requeued+s.out.Failed, s.generation)
+		if err == nil && closed != int64(requeued+failed) {
+			err = fmt.Errorf("%w: %d attempts closed but %d jobs routed on in claim generation %d", ErrCorrupt, closed, requeued+failed, s.generation)
 		}
 		return err
 	})
-	return moved, send(ctx, t, &b)
+	err = send(ctx, t, &b)
+	s.out.Requeued += requeued
+	s.out.Failed += failed
+	return moved, err
 }
 
 // readyGenerations returns the ready generations of places, each once, ascending.
@@ -258,32 +247,18 @@ func readyGenerations(places []place) []int64 {
 	return slices.Compact(gens)
 }
 
-// saveCursor moves the saved cursor past the candidates that have nothing open left, up to the first that does (storage:
-// "Rescue cursors"). The sweep itself went on behind that one.
-func (s *sweep) saveCursor(ctx context.Context, t *txn) (moved bool, err error) {
-	to := nextCursor(s.cursorAt, s.found)
-	if to == s.cursorAt {
-		return false, nil
-	}
-	_, err = t.Exec(ctx, s.e.sql.get("save_rescue_cursor", children{}), s.e.claim.slot(s.generation), to.claimedAt, to.batch)
-	return true, err
-}
-
-// nextCursor is the rule: pass what is closed, in the order of the sweep, and stop before the first candidate that has
-// something open. It returns the saved cursor itself when nothing was passed.
-func nextCursor(saved *mark, found []candidate) *mark {
-	to := saved
-	for i := range found {
-		c := &found[i]
-		if len(c.open.minus(c.done)) > 0 {
-			break
+// saveCursors moves the saved cursors past the candidates that have nothing left to close, up to the first that does
+// (storage: "Rescue cursors"). The sweep itself went on behind that one.
+func (s *sweep) saveCursors(ctx context.Context, t *txn) (moved bool, err error) {
+	for _, tr := range s.tracks {
+		to := nextCursor(tr.cursor, tr.found)
+		if to == tr.cursor {
+			continue
 		}
-		if to == nil || *to != c.mark {
-			to = &c.mark
+		moved = true
+		if _, err := t.Exec(ctx, s.e.sql.get("save_sweep_cursor", s.at(tr.local)), s.e.claim.slot(s.generation), to.at, to.batch); err != nil {
+			return moved, err
 		}
 	}
-	if saved != nil && to != nil && to.batch == saved.batch {
-		return saved // all the way round
-	}
-	return to
+	return moved, nil
 }

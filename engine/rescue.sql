@@ -1,45 +1,57 @@
 {{define "lock_claim_slot"}}
-/* awa:RescueStale */
+/* awa:Rescue */
 SELECT slot FROM {{.S}}.claim_ring_slots WHERE slot = $1::smallint FOR UPDATE SKIP LOCKED
 {{end}}
 
 {{define "cutoff"}}
-/* awa:RescueStale */
+/* awa:Rescue */
 SELECT coalesce($1::timestamptz, now()) - $2::interval
 {{end}}
 
-{{define "read_rescue_cursor"}}
-/* awa:RescueStale */
-SELECT rescue_cursor_claimed_at, rescue_cursor_batch_id FROM {{.S}}.claim_ring_slots WHERE slot = $1::smallint
+{{/* A sweep goes by claims' age or by their deadlines, through batches or through row-local claims: four sweeps, each with
+     an index and a cursor of its own. */}}
+{{define "sweep_time"}}{{if .Deadline}}deadline_at{{else}}claimed_at{{end}}{{end}}
+{{define "sweep_cursor"}}{{if not .Local}}batch_{{end}}{{if .Deadline}}deadline{{else}}rescue{{end}}_cursor{{end}}
+
+{{define "read_sweep_cursor"}}
+/* awa:Rescue */
+SELECT {{template "sweep_cursor" .}}_{{template "sweep_time" .}}, {{template "sweep_cursor" .}}_batch_id FROM {{.S}}.claim_ring_slots WHERE slot = $1::smallint
 {{end}}
 
 {{define "rescue_candidates"}}
-/* awa:RescueStale */
-SELECT b.claimed_at, b.batch_id, b.ready_generation,
+/* awa:Rescue */
+SELECT b.{{template "sweep_time" .}}, b.batch_id, b.ready_generation,
+{{- if .Local}}
+       (int8multirange(int8range(b.batch_id * 4096, b.batch_id * 4096 + 1))
+        - coalesce((SELECT int8multirange(int8range(c.receipt_id, c.receipt_id + 1)) FROM {{.S}}.lease_claim_closures_{{.Claim}} c
+                     WHERE c.receipt_id = b.batch_id * 4096), '{}'))::text
+  FROM {{.S}}.lease_claims_{{.Claim}} b
+{{- else}}
        (b.receipt_ranges - coalesce((SELECT range_agg(c.receipt_ranges) FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} c
                                       WHERE c.batch_id = b.batch_id), '{}'))::text
   FROM {{.S}}.lease_claim_batches_{{.Claim}} b
- WHERE b.claim_generation = $1::bigint
-   AND (b.claimed_at, b.batch_id + 0) > ($2::timestamptz, $3::bigint)
-   AND (b.claimed_at, b.batch_id + 0) < ($4::timestamptz, $5::bigint)
- ORDER BY b.claimed_at, b.batch_id + 0
+{{- end}}
+ WHERE b.claim_generation = $1::bigint{{if .Deadline}} AND b.deadline_at IS NOT NULL{{end}}
+   AND (b.{{template "sweep_time" .}}, b.batch_id + 0) > ($2::timestamptz, $3::bigint)
+   AND (b.{{template "sweep_time" .}}, b.batch_id + 0) < ($4::timestamptz, $5::bigint)
+ ORDER BY b.{{template "sweep_time" .}}, b.batch_id + 0
  LIMIT $6::integer
 {{end}}
 
 {{/* Closes the attempts and routes their jobs on: back to the end of the lane in the current slot, or to a failed row in
      the old slot when no attempt is left. */}}
 {{define "rescue"}}
-/* awa:RescueStale */
-{{template "open_members" .}}, current AS MATERIALIZED (
+/* awa:Rescue */
+{{template "open_receipts" .}}, current AS MATERIALIZED (
     SELECT (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1) = $6::bigint AS ok
 ), now_closing AS MATERIALIZED (
     SELECT * FROM closing WHERE (SELECT ok FROM current)
 ), closures AS (
-    {{template "close_as" .}}, 'rescued', closing FROM now_closing
+    {{template "close_as" .}}, $8::text{{template "closed_range" .}} FROM now_closing
 ), members AS MATERIALIZED (
     {{template "closing_members" .}}
 ), old AS MATERIALIZED (
-    SELECT r.*, m.run_lease AS closed_lease, m.receipt_id, n.claimed_at,
+    SELECT r.*, m.run_lease AS closed_lease, m.receipt_id, n.{{template "sweep_time" .}} AS swept_at,
            {{template "errors_and" "$7::text"}} AS all_errors
       FROM members m
       JOIN now_closing n USING (batch_id)
@@ -50,12 +62,13 @@ SELECT b.claimed_at, b.batch_id, b.ready_generation,
            OFFSET 0) r
 ), requeued AS (
     INSERT INTO {{.S}}.ready_entries_{{.Queue}}
-           (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, max_attempts, created_at, kind, args, errors)
+           (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, max_attempts, created_at, kind, args, errors,
+            time_limit)
     SELECT {{.Queue}}, $6::bigint, o.lane_id, nextval(o.seq), o.job_id, o.closed_lease, o.attempt + 1, o.max_attempts, o.created_at,
-           o.kind, o.args, o.all_errors
+           o.kind, o.args, o.all_errors, o.time_limit
       FROM (SELECT old.*, l.seq FROM old JOIN {{.S}}.lanes l USING (lane_id)
              WHERE old.attempt + 1 < old.max_attempts
-             ORDER BY old.claimed_at, old.receipt_id) o
+             ORDER BY old.swept_at, old.receipt_id) o
     RETURNING 1
 ){{range .Slots}}, failed_{{.}} AS (
     INSERT INTO {{$.S}}.done_entries_{{.}}
@@ -70,7 +83,9 @@ SELECT c.ok, coalesce(n.batch_id, 0), coalesce(n.closing, '{}')::text, (SELECT c
   FROM current c LEFT JOIN now_closing n ON true
 {{end}}
 
-{{define "save_rescue_cursor"}}
-/* awa:RescueStale */
-UPDATE {{.S}}.claim_ring_slots SET rescue_cursor_claimed_at = $2::timestamptz, rescue_cursor_batch_id = $3::bigint WHERE slot = $1::smallint
+{{define "save_sweep_cursor"}}
+/* awa:Rescue */
+UPDATE {{.S}}.claim_ring_slots
+   SET {{template "sweep_cursor" .}}_{{template "sweep_time" .}} = $2::timestamptz, {{template "sweep_cursor" .}}_batch_id = $3::bigint
+ WHERE slot = $1::smallint
 {{end}}

@@ -11,18 +11,19 @@ type ring struct {
 	name     string   // "queue" or "claim": the prefix of its control tables
 	slots    int      // N
 	children []string // the partitioned tables, gate child first (lock order)
+	roots    []string // those of them whose rows stand for themselves: a slot holds something when one of these does
 }
 
 func queueRing(slots int) ring {
 	return ring{name: "queue", slots: slots, children: []string{
 		"ready_entries", "ready_claim_attempt_batches", "receipt_completion_batches", "done_entries",
-	}}
+	}, roots: []string{"ready_entries"}}
 }
 
 func claimRing(slots int) ring {
 	return ring{name: "claim", slots: slots, children: []string{
-		"lease_claim_batches", "lease_claim_closure_batches",
-	}}
+		"lease_claim_batches", "lease_claims", "lease_claim_closure_batches", "lease_claim_closures",
+	}, roots: []string{"lease_claim_batches", "lease_claims"}}
 }
 
 // Name and Children serve the statement templates.
@@ -40,6 +41,9 @@ func (r ring) Key() string {
 
 // Gate is the child that is locked first within a slot, with a bounded wait; the others are then taken NOWAIT.
 func (r ring) Gate() string { return r.children[0] }
+
+// Roots are the children whose rows don't belong to rows of another child.
+func (r ring) Roots() []string { return r.roots }
 
 // Rest are the other children.
 func (r ring) Rest() []string { return r.children[1:] }

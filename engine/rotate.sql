@@ -1,8 +1,8 @@
 {{/* Looking at the current slot alone would stop the ring while sealed slots still hold rows (hazard 27). Every other
-     child of a slot holds rows only where the gate child does. */}}
+     child of a slot holds rows only where a root does. */}}
 {{define "holds_anything"}}
 /* awa:Rotate */
-SELECT {{range $i, $slot := .Slots}}{{if $i}} OR {{end}}EXISTS (SELECT FROM {{$.S}}.{{$.Ring.Gate}}_{{$slot}}){{end}}
+SELECT {{range $i, $slot := .Slots}}{{range $k, $root := $.Ring.Roots}}{{if or $i $k}} OR {{end}}EXISTS (SELECT FROM {{$.S}}.{{$root}}_{{$slot}}){{end}}{{end}}
 {{end}}
 
 {{define "append_rotation"}}

@@ -23,6 +23,10 @@ type children struct {
 	Claim int   // the slot of the claim ring that is written or read
 	Slots []int // the slots of the queue ring that are read
 	Ring  ring  // for statements that serve both rings
+	// Local says that the claims are row-local: rows of lease_claims, and closures of the same shape.
+	Local bool
+	// Deadline says that a sweep goes by deadlines, not by age.
+	Deadline bool
 }
 
 // statementData is what a template may refer to.
@@ -53,7 +57,7 @@ func newStatements(schema string) *statements {
 
 // get returns the text of a statement.
 func (s *statements) get(name string, c children) string {
-	key := fmt.Sprint(name, c.Queue, c.Claim, c.Slots, c.Ring.name)
+	key := fmt.Sprint(name, c.Queue, c.Claim, c.Slots, c.Ring.name, c.Local, c.Deadline)
 	s.mu.RLock()
 	text, ok := s.text[key]
 	s.mu.RUnlock()

@@ -83,20 +83,31 @@ CREATE TABLE {{$.S}}.{{$ring.Name}}_ring_prunes (
 CREATE TABLE {{.S}}.queue_ring_slots (slot smallint PRIMARY KEY);
 INSERT INTO {{.S}}.queue_ring_slots SELECT generate_series(0, {{len .QueueSlots}} - 1);
 
--- The slot's lock row and where the stale sweep of its claims, which is cyclic, goes on: it passes only batches that
--- have no open attempt left. Written only when it moved; cleared when the slot is pruned (hazard 9).
+-- The slot's lock row and where the sweeps of its claims, which are cyclic, go on: for stale attempts and for expired
+-- deadlines, each in batches and in row-local claims, independent of one another. A cursor passes only what has nothing
+-- to close left. Written only when it moved; cleared when the slot is pruned (hazard 9).
 CREATE TABLE {{.S}}.claim_ring_slots (
-    slot                     smallint PRIMARY KEY,
-    rescue_cursor_claimed_at timestamptz,
-    rescue_cursor_batch_id   bigint,
-    CHECK ((rescue_cursor_claimed_at IS NULL) = (rescue_cursor_batch_id IS NULL))
+    slot                              smallint PRIMARY KEY,
+    batch_rescue_cursor_claimed_at    timestamptz,
+    batch_rescue_cursor_batch_id      bigint,
+    rescue_cursor_claimed_at          timestamptz,
+    rescue_cursor_batch_id            bigint,
+    batch_deadline_cursor_deadline_at timestamptz,
+    batch_deadline_cursor_batch_id    bigint,
+    deadline_cursor_deadline_at       timestamptz,
+    deadline_cursor_batch_id          bigint,
+    CHECK ((batch_rescue_cursor_claimed_at IS NULL) = (batch_rescue_cursor_batch_id IS NULL)),
+    CHECK ((rescue_cursor_claimed_at IS NULL) = (rescue_cursor_batch_id IS NULL)),
+    CHECK ((batch_deadline_cursor_deadline_at IS NULL) = (batch_deadline_cursor_batch_id IS NULL)),
+    CHECK ((deadline_cursor_deadline_at IS NULL) = (deadline_cursor_batch_id IS NULL))
 ) WITH (fillfactor = 50);
 INSERT INTO {{.S}}.claim_ring_slots SELECT generate_series(0, {{len .ClaimSlots}} - 1);
 
 -- The queue ring: work and its history ------------------------------------------------------------
 
 -- One immutable, wide row per enqueued, promoted or rescued job. run_lease and attempt are the values before its
--- claim: the attempt made from this row is run_lease + 1. A row is handed out at most once.
+-- claim: the attempt made from this row is run_lease + 1. A row is handed out at most once. A time_limit makes its claim
+-- row-local: 0 for a claim of its own, more for a deadline of its own, too. Everything else is claimed compact.
 CREATE TABLE {{.S}}.ready_entries (
     ready_generation bigint      NOT NULL,
     lane_seq         bigint      NOT NULL,
@@ -109,7 +120,8 @@ CREATE TABLE {{.S}}.ready_entries (
     ready_slot       smallint    NOT NULL,
     kind             text        NOT NULL,
     args             jsonb       NOT NULL,
-    errors           jsonb
+    errors           jsonb,
+    time_limit       interval    CHECK (time_limit >= '0')
 ) PARTITION BY LIST (ready_slot);
 
 -- Which lane positions were handed out, one row per claim batch, written in the claim's transaction into the ready
@@ -186,7 +198,25 @@ CREATE TABLE {{.S}}.lease_claim_batches (
     receipt_ranges   int8multirange NOT NULL,
     job_ids          bigint[]       NOT NULL,
     run_leases       bigint[]       NOT NULL,
-    lane_seqs        bigint[]       NOT NULL
+    lane_seqs        bigint[]       NOT NULL,
+    deadline_at      timestamptz
+) PARTITION BY LIST (claim_slot);
+
+-- A row-local claim: one attempt, of a job that brings its own time limit, so that its deadline differs from its
+-- neighbours', or that is closed in callers' transactions, whose lock on the claim must keep nobody else waiting. Its
+-- batch_id is its own, from the same sequence; its receipt is batch_id * 4096.
+CREATE TABLE {{.S}}.lease_claims (
+    claim_generation bigint      NOT NULL,
+    batch_id         bigint      NOT NULL,
+    claimed_at       timestamptz NOT NULL,
+    deadline_at      timestamptz,
+    ready_generation bigint      NOT NULL,
+    lane_seq         bigint      NOT NULL,
+    job_id           bigint      NOT NULL,
+    run_lease        bigint      NOT NULL,
+    lane_id          integer     NOT NULL,
+    claim_slot       smallint    NOT NULL,
+    ready_slot       smallint    NOT NULL
 ) PARTITION BY LIST (claim_slot);
 
 -- The end of attempts, in their claim's slot, whatever the outcome: an attempt is open while no row here covers its
@@ -205,17 +235,38 @@ CREATE TABLE {{.S}}.lease_claim_closure_batches (
     receipt_ranges   int8multirange NOT NULL
 ) PARTITION BY LIST (claim_slot);
 
--- The second index of lease_claim_batches is for the stale sweep alone. Its expression keeps it so: where statistics call
--- a child empty, every index costs nothing, and a batch would be looked for by going through all of an index on
--- (claimed_at, batch_id).
+-- The end of row-local attempts. A closure follows its claim's shape on every path: the proofs look for it there, and
+-- one of the other shape would leave the claim open for ever.
+CREATE TABLE {{.S}}.lease_claim_closures (
+    claim_generation bigint      NOT NULL,
+    receipt_id       bigint      NOT NULL,
+    closed_at        timestamptz NOT NULL,
+    ready_generation bigint      NOT NULL,
+    lane_id          integer     NOT NULL,
+    claim_slot       smallint    NOT NULL,
+    ready_slot       smallint    NOT NULL,
+    outcome          text        NOT NULL CHECK (outcome IN ('completed', 'failed', 'retried', 'snoozed', 'cancelled', 'rescued',
+                                                              'deadline_expired', 'callback_timeout', 'dlq'))
+) PARTITION BY LIST (claim_slot);
+
+-- The indexes of claims by time are for the sweeps alone. Their expression keeps them so: where statistics call a child
+-- empty, every index costs nothing, and a batch would be looked for by going through all of an index on (claimed_at,
+-- batch_id). Those by deadline hold nothing where no deadline is set.
 {{range .ClaimSlots}}
 CREATE TABLE {{$.S}}.lease_claim_batches_{{.}} PARTITION OF {{$.S}}.lease_claim_batches
     FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE UNIQUE INDEX ON {{$.S}}.lease_claim_batches_{{.}} (batch_id);
 CREATE INDEX ON {{$.S}}.lease_claim_batches_{{.}} (claimed_at, (batch_id + 0));
+CREATE INDEX ON {{$.S}}.lease_claim_batches_{{.}} (deadline_at, (batch_id + 0)) WHERE deadline_at IS NOT NULL;
+CREATE TABLE {{$.S}}.lease_claims_{{.}} PARTITION OF {{$.S}}.lease_claims FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE UNIQUE INDEX ON {{$.S}}.lease_claims_{{.}} (batch_id);
+CREATE INDEX ON {{$.S}}.lease_claims_{{.}} (claimed_at, (batch_id + 0));
+CREATE INDEX ON {{$.S}}.lease_claims_{{.}} (deadline_at, (batch_id + 0)) WHERE deadline_at IS NOT NULL;
 CREATE TABLE {{$.S}}.lease_claim_closure_batches_{{.}} PARTITION OF {{$.S}}.lease_claim_closure_batches
     FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE INDEX ON {{$.S}}.lease_claim_closure_batches_{{.}} (batch_id);
+CREATE TABLE {{$.S}}.lease_claim_closures_{{.}} PARTITION OF {{$.S}}.lease_claim_closures FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE UNIQUE INDEX ON {{$.S}}.lease_claim_closures_{{.}} (receipt_id);
 {{end}}
 -- Outside the rings -------------------------------------------------------------------------------
 
@@ -231,7 +282,8 @@ CREATE TABLE {{.S}}.deferred_jobs (
     max_attempts integer     NOT NULL,
     kind         text        NOT NULL,
     args         jsonb       NOT NULL,
-    errors       jsonb
+    errors       jsonb,
+    time_limit   interval    CHECK (time_limit >= '0')
 );
 CREATE INDEX ON {{.S}}.deferred_jobs (run_at, job_id);
 
