@@ -79,7 +79,7 @@ WITH guard AS MATERIALIZED (
      ORDER BY h.rank, c.lane_seq
      LIMIT $8::integer
 ), own AS MATERIALIZED (
-    SELECT coalesce(bool_or(time_limit IS NOT NULL), false) AS some FROM picked
+    SELECT coalesce(bool_or(time_limit IS NOT NULL), false) AS met FROM picked
 ), batches AS MATERIALIZED (
     SELECT nextval('{{.S}}.claim_batch_id_seq') AS batch_id, g.*
       FROM (SELECT rank, lane_id, ready_slot, ready_generation, count(*) AS n,
@@ -88,7 +88,7 @@ WITH guard AS MATERIALIZED (
                    array_agg(run_lease + 1 ORDER BY lane_seq) AS run_leases,
                    array_agg(lane_seq ORDER BY lane_seq) AS lane_seqs
               FROM picked
-             WHERE {{if .Local}}time_limit IS NULL{{else}}NOT (SELECT some FROM own){{end}}
+             WHERE {{if .Local}}time_limit IS NULL{{else}}NOT (SELECT met FROM own){{end}}
              GROUP BY rank, lane_id, ready_slot, ready_generation
              ORDER BY rank, ready_generation) g
 ){{if .Local}}, own_batches AS MATERIALIZED (
@@ -129,7 +129,7 @@ WITH guard AS MATERIALIZED (
     SELECT * FROM own_batches
 {{- end}}
 )
-SELECT g.ok, (SELECT some FROM own), n.rank IS NOT NULL, coalesce(n.time_limit IS NOT NULL, false), n.deadline_at, coalesce(n.rank, 0), coalesce(n.lane_id, 0), coalesce(n.lane_seq, 0), coalesce(n.ready_generation, 0),
+SELECT g.ok, (SELECT met FROM own), n.rank IS NOT NULL, coalesce(n.time_limit IS NOT NULL, false), n.deadline_at, coalesce(n.rank, 0), coalesce(n.lane_id, 0), coalesce(n.lane_seq, 0), coalesce(n.ready_generation, 0),
        coalesce(n.batch_id, 0), coalesce(n.index, 0), coalesce(n.job_id, 0), coalesce(n.run_lease, 0) + 1,
        coalesce(n.attempt, 0) + 1, coalesce(n.max_attempts, 0), coalesce(n.created_at, now()), coalesce(n.kind, ''), coalesce(n.args, 'null')
   FROM guard g LEFT JOIN numbered n ON true

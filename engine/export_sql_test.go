@@ -34,7 +34,14 @@ func (e *Engine) Statements() map[string]string {
 			if other := map[string]string{"queue": "claim_slot_", "claim": "queue_slot_"}[r.name]; strings.HasPrefix(name, other) {
 				continue
 			}
-			texts[name+" "+r.name] = e.sql.get(name, children{Queue: 1, Claim: 1, Slots: []int{0, 1, r.slots - 1}[:r.slots/2+1], Ring: r})
+			at := children{Queue: 1, Claim: 1, Slots: []int{0, 1, r.slots - 1}[:r.slots/2+1], Ring: r}
+			for _, form := range []string{"", " local", " deadline", " local deadline"} {
+				at.Local, at.Deadline = strings.Contains(form, "local"), strings.Contains(form, "deadline")
+				text := e.sql.get(name, at)
+				if form == "" || text != texts[name+" "+r.name] && (form != " local deadline" || text != texts[name+" local "+r.name]) {
+					texts[name+form+" "+r.name] = text
+				}
+			}
 		}
 	}
 	return texts

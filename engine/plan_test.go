@@ -21,6 +21,14 @@ var wantedIndexUse = map[string]map[string]string{
 	"rescue_candidates": {
 		"lease_claim_batches": "claimed_at", "lease_claim_closure_batches": "batch_id",
 	},
+	"hand_out local":             {"ready_entries": "lane_seq"},
+	"complete local":             {"lease_claims": "batch_id", "lease_claim_closures": "receipt_id"},
+	"rescue local":               {"lease_claims": "batch_id", "lease_claim_closures": "receipt_id", "ready_entries": "lane_seq"},
+	"rescue_candidates deadline": {"lease_claim_batches": "deadline_at", "lease_claim_closure_batches": "batch_id"},
+	"rescue_candidates local":    {"lease_claims": "claimed_at", "lease_claim_closures": "receipt_id"},
+	"rescue_candidates local deadline": {
+		"lease_claims": "deadline_at", "lease_claim_closures": "receipt_id",
+	},
 	"insert_ready":   {},
 	"take_positions": {},
 }
@@ -33,9 +41,11 @@ func TestPlansDontDependOnStatistics(t *testing.T) {
 		INSERT INTO %s.ready_entries SELECT 1, s, s, 0, now(), 1 + s % 4, 0, 25, 1, 'k', '{}' FROM generate_series(1, 200000) s;
 		INSERT INTO %s.ready_claim_attempt_batches SELECT 1, s, 1 + s % 4, 1, 1, int8multirange(int8range(s, s + 1)) FROM generate_series(1, 20000) s;
 		INSERT INTO %s.lease_claim_batches SELECT 1, s, now(), 1, 1 + s % 4, 1, 1, 1, int8multirange(int8range(s * 4096, s * 4096 + 1)), ARRAY[s], ARRAY[1], ARRAY[s] FROM generate_series(1, 20000) s;
-		INSERT INTO %s.lease_claim_closure_batches SELECT 1, s, now(), 1, 1 + s % 4, 1, 1, 1, 'completed', int8multirange(int8range(s * 4096, s * 4096 + 1)) FROM generate_series(1, 19999) s`
-	const truncate = `TRUNCATE %s.ready_entries_1, %s.ready_claim_attempt_batches_1, %s.lease_claim_batches_1, %s.lease_claim_closure_batches_1`
-	const analyze = `ANALYZE %s.ready_entries_1; ANALYZE %s.ready_claim_attempt_batches_1; ANALYZE %s.lease_claim_batches_1; ANALYZE %s.lease_claim_closure_batches_1`
+		INSERT INTO %s.lease_claim_closure_batches SELECT 1, s, now(), 1, 1 + s % 4, 1, 1, 1, 'completed', int8multirange(int8range(s * 4096, s * 4096 + 1)) FROM generate_series(1, 19999) s;
+		INSERT INTO %s.lease_claims SELECT 1, s, now(), now(), 1, s, s, 1, 1 + s % 4, 1, 1 FROM generate_series(1, 20000) s;
+		INSERT INTO %s.lease_claim_closures SELECT 1, s * 4096, now(), 1, 1 + s % 4, 1, 1, 'completed' FROM generate_series(1, 19999) s`
+	const truncate = `TRUNCATE %s.ready_entries_1, %s.ready_claim_attempt_batches_1, %s.lease_claim_batches_1, %s.lease_claim_closure_batches_1, %s.lease_claims_1, %s.lease_claim_closures_1`
+	const analyze = `ANALYZE %s.ready_entries_1; ANALYZE %s.ready_claim_attempt_batches_1; ANALYZE %s.lease_claim_batches_1; ANALYZE %s.lease_claim_closure_batches_1; ANALYZE %s.lease_claims_1; ANALYZE %s.lease_claim_closures_1`
 	b := setup(t)
 	var first map[string]string
 	for _, step := range []struct{ name, sql string }{

@@ -21,7 +21,7 @@ func (b *bundle) wantRescue(t *testing.T, staleAfter time.Duration, budget int, 
 // written.
 func (b *bundle) cursors(t *testing.T) string {
 	t.Helper()
-	return one[string](t, b, `SELECT string_agg(coalesce(rescue_cursor_batch_id::text, '-'), ' ' ORDER BY slot) FROM %s.claim_ring_slots`)
+	return one[string](t, b, `SELECT string_agg(coalesce(batch_rescue_cursor_batch_id::text, '-'), ' ' ORDER BY slot) FROM %s.claim_ring_slots`)
 }
 
 // slotRows is where the slots' rows stand and who wrote them: it changes with each UPDATE.

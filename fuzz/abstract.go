@@ -82,14 +82,16 @@ func (t *tables) readers() []tableReader {
 		{`SELECT lane_id, queue, priority FROM {s}.lanes`, t.lane},
 		{`SELECT queue, pruned_completed_count, pruned_failed_count FROM {s}.queue_terminal_rollups`, t.rollup},
 		{`SELECT ready_slot, lane_id, ready_generation, batch_id, claimed_count, lane_seqs FROM {s}.ready_claim_attempt_batches`, t.handedOut},
-		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, max_attempts FROM {s}.ready_entries`, t.ready},
-		{`SELECT claim_slot, claim_generation, batch_id, claimed_at, ready_generation, lane_id, claimed_count, receipt_ranges, job_ids, run_leases, lane_seqs
-		    FROM {s}.lease_claim_batches`, t.claim},
+		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, max_attempts, time_limit FROM {s}.ready_entries`, t.ready},
+		{`SELECT claim_slot, claim_generation, batch_id, claimed_at, ready_generation, lane_id, claimed_count, receipt_ranges, job_ids, run_leases, lane_seqs,
+		         deadline_at FROM {s}.lease_claim_batches`, t.claim},
+		{`SELECT claim_slot, claim_generation, batch_id, claimed_at, ready_generation, lane_id, job_id, run_lease, lane_seq, deadline_at FROM {s}.lease_claims`, t.ownClaim},
 		{`SELECT claim_slot, claim_generation, batch_id, ready_generation, lane_id, closed_count, outcome, receipt_ranges
 		    FROM {s}.lease_claim_closure_batches`, t.closure},
+		{`SELECT claim_slot, claim_generation, receipt_id, ready_generation, lane_id, outcome FROM {s}.lease_claim_closures`, t.ownClosure},
 		{`SELECT ready_slot, lane_id, ready_generation, completed_at, completed_count, lane_seqs FROM {s}.receipt_completion_batches`, t.completion},
 		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, finalized_at FROM {s}.done_entries`, t.done},
-		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, run_at FROM {s}.deferred_jobs`, t.deferred},
+		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, run_at, time_limit FROM {s}.deferred_jobs`, t.deferred},
 	}
 }
 
@@ -111,6 +113,25 @@ func expand(what string, m multirange, count int) ([]int, error) {
 
 // logical is a time as the model has it.
 func logical(at time.Time) int { return int(at.Sub(epoch) / time.Second) }
+
+// timeLimit is a job's own limit as the model has it.
+func timeLimit(d *time.Duration) int {
+	switch {
+	case d == nil:
+		return 0
+	case *d == 0:
+		return model.OwnClaim
+	}
+	return int(*d / time.Second)
+}
+
+// deadline is an attempt's deadline as the model has it.
+func deadline(at *time.Time) int {
+	if at == nil {
+		return 0
+	}
+	return logical(*at)
+}
 
 // inSlot checks that a row stands in its generation's slot.
 func inSlot(what string, slot, generation, slots int) error {
@@ -171,10 +192,12 @@ func (t *tables) rollup(rows pgx.Rows) error {
 func (t *tables) deferred(rows pgx.Rows) error {
 	var lane int32
 	var at time.Time
+	var limit *time.Duration
 	var d model.DeferredRow
-	if err := rows.Scan(&d.Job, &lane, &d.Lease, &d.Attempt, &d.MaxAttempts, &at); err != nil {
+	if err := rows.Scan(&d.Job, &lane, &d.Lease, &d.Attempt, &d.MaxAttempts, &at, &limit); err != nil {
 		return err
 	}
+	d.Limit = timeLimit(limit)
 	d.Lane, d.RunAt = t.lanes[lane], logical(at)
 	t.flat.PutDeferred(d)
 	return nil

@@ -39,10 +39,12 @@ func (t *tables) laneName(at position) string { return t.flat.Config().LaneName(
 func (t *tables) ready(rows pgx.Rows) error {
 	var slot int
 	var lane int32
+	var limit *time.Duration
 	var e model.EntryRow
-	if err := rows.Scan(&slot, &lane, &e.Gen, &e.Seq, &e.Job, &e.Lease, &e.Attempt, &e.MaxAttempts); err != nil {
+	if err := rows.Scan(&slot, &lane, &e.Gen, &e.Seq, &e.Job, &e.Lease, &e.Attempt, &e.MaxAttempts, &limit); err != nil {
 		return err
 	}
+	e.Limit = timeLimit(limit)
 	e.Lane = t.lanes[lane]
 	at := position{e.Lane, e.Gen, e.Seq}
 	e.Batch = t.evidence[at]
@@ -63,7 +65,8 @@ func (t *tables) claim(rows pgx.Rows) error {
 	var lane int32
 	var receipts multirange
 	var jobs, leases, seqs []int
-	if err := rows.Scan(&slot, &generation, &batch, &at, &ready, &lane, &count, &receipts, &jobs, &leases, &seqs); err != nil {
+	var due *time.Time
+	if err := rows.Scan(&slot, &generation, &batch, &at, &ready, &lane, &count, &receipts, &jobs, &leases, &seqs, &due); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("claim batch %d", batch)
@@ -78,17 +81,80 @@ func (t *tables) claim(rows pgx.Rows) error {
 		return fmt.Errorf("%s counts %d, its arrays have %d, %d and %d", what, count, len(jobs), len(leases), len(seqs))
 	}
 	for i, receipt := range ids {
-		c := model.ClaimRow{
+		t.addClaim(model.ClaimRow{
 			Receipt: receipt, Batch: batch, Gen: generation, Lane: t.lanes[lane], Seq: seqs[i], ReadyGen: ready,
-			Job: jobs[i], Lease: leases[i], ClaimedAt: logical(at),
-		}
-		if e, there := t.entries[position{c.Lane, ready, c.Seq}]; there {
-			c.Attempt, c.MaxAttempts = e.Attempt+1, e.MaxAttempts
-		}
-		t.claims[receipt] = c
-		t.flat.PutClaim(c)
-		t.used(c.Lane, c.Seq)
+			Job: jobs[i], Lease: leases[i], ClaimedAt: logical(at), Deadline: deadline(due),
+		})
 	}
+	return nil
+}
+
+// ownClaim reads a row-local claim: one attempt, in a batch of its own.
+func (t *tables) ownClaim(rows pgx.Rows) error {
+	var slot int
+	var at time.Time
+	var lane int32
+	var due *time.Time
+	c := model.ClaimRow{Local: 1}
+	if err := rows.Scan(&slot, &c.Gen, &c.Batch, &at, &c.ReadyGen, &lane, &c.Job, &c.Lease, &c.Seq, &due); err != nil {
+		return err
+	}
+	c.Receipt, c.Lane, c.ClaimedAt, c.Deadline = c.Batch*receiptsPerBatch, t.lanes[lane], logical(at), deadline(due)
+	if other, twice := t.claims[c.Receipt]; twice {
+		return fmt.Errorf("batch %d is a row-local claim of job %d and one of job %d", c.Batch, c.Job, other.Job)
+	}
+	t.addClaim(c)
+	return inSlot(fmt.Sprintf("row-local claim %d", c.Batch), slot, c.Gen, t.world.ClaimSlots)
+}
+
+// receiptsPerBatch is what the schema's comments say of receipts.
+const receiptsPerBatch = 4096
+
+func (t *tables) addClaim(c model.ClaimRow) {
+	if e, there := t.entries[position{c.Lane, c.ReadyGen, c.Seq}]; there {
+		c.Attempt, c.MaxAttempts = e.Attempt+1, e.MaxAttempts
+	}
+	t.claims[c.Receipt] = c
+	t.flat.PutClaim(c)
+	t.used(c.Lane, c.Seq)
+}
+
+// ownClosure reads the closure of a row-local claim.
+func (t *tables) ownClosure(rows pgx.Rows) error {
+	var slot, generation, receipt, ready int
+	var lane int32
+	var outcome string
+	if err := rows.Scan(&slot, &generation, &receipt, &ready, &lane, &outcome); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("the closure of receipt %d", receipt)
+	if err := inSlot(what, slot, generation, t.world.ClaimSlots); err != nil {
+		return err
+	}
+	return t.closeClaim(what, receipt, outcome, model.ClaimRow{
+		Local: 1, Batch: receipt / receiptsPerBatch, Gen: generation, ReadyGen: ready, Lane: t.lanes[lane],
+	})
+}
+
+// closeClaim closes a claim, which must be where the closure says, and of its shape.
+func (t *tables) closeClaim(what string, receipt int, outcome string, at model.ClaimRow) error {
+	c, there := t.claims[receipt]
+	closure, known := outcomes[outcome]
+	switch {
+	case !there:
+		return fmt.Errorf("%s closes receipt %d, which no claim has", what, receipt)
+	case !known:
+		return fmt.Errorf("%s has the outcome %q", what, outcome)
+	case c.Outcome != model.Open:
+		return fmt.Errorf("%s closes job %d run lease %d, which is %s already", what, c.Job, c.Lease, c.Outcome)
+	case c.Local != at.Local:
+		return fmt.Errorf("%s has another shape than the claim of job %d run lease %d", what, c.Job, c.Lease)
+	case c.Batch != at.Batch || c.Gen != at.Gen || c.ReadyGen != at.ReadyGen || c.Lane != at.Lane:
+		return fmt.Errorf("%s places job %d run lease %d elsewhere than its claim", what, c.Job, c.Lease)
+	}
+	c.Outcome = closure
+	t.claims[receipt] = c
+	t.flat.PutClaim(c)
 	return nil
 }
 
@@ -106,23 +172,17 @@ func (t *tables) closure(rows pgx.Rows) error {
 	}
 	ids, err := expand(what, receipts, count)
 	for _, receipt := range ids {
-		c, there := t.claims[receipt]
-		switch {
-		case !there:
-			return fmt.Errorf("%s closes receipt %d, which no claim has", what, receipt)
-		case c.Outcome != model.Open:
-			return fmt.Errorf("%s closes job %d run lease %d, which is %s already", what, c.Job, c.Lease, c.Outcome)
-		case c.Batch != batch || c.Gen != generation || c.ReadyGen != ready || c.Lane != t.lanes[lane]:
-			return fmt.Errorf("%s places job %d run lease %d elsewhere than its claim", what, c.Job, c.Lease)
+		place := model.ClaimRow{Batch: batch, Gen: generation, ReadyGen: ready, Lane: t.lanes[lane]}
+		if err := t.closeClaim(what, receipt, outcome, place); err != nil {
+			return err
 		}
-		c.Outcome = outcomes[outcome]
-		t.claims[receipt] = c
-		t.flat.PutClaim(c)
 	}
 	return err
 }
 
-var outcomes = map[string]model.Outcome{"completed": model.Completed, "failed": model.Failed, "rescued": model.Rescued}
+var outcomes = map[string]model.Outcome{
+	"completed": model.Completed, "failed": model.Failed, "rescued": model.Rescued, "deadline_expired": model.DeadlineExpired,
+}
 
 func (t *tables) completion(rows pgx.Rows) error {
 	var slot, generation, count int

@@ -100,13 +100,14 @@ func (b *bench) empty(ctx context.Context, schema string) error {
 	text := ""
 	for _, table := range []string{
 		"ready_entries", "ready_claim_attempt_batches", "receipt_completion_batches", "done_entries", "lease_claim_batches",
-		"lease_claim_closure_batches", "deferred_jobs", "queue_terminal_rollups", "queue_ring_prunes", "claim_ring_prunes",
+		"lease_claims", "lease_claim_closure_batches", "lease_claim_closures", "deferred_jobs", "queue_terminal_rollups", "queue_ring_prunes", "claim_ring_prunes",
 	} {
 		text += fmt.Sprintf("DELETE FROM %s.%s;", s, table)
 	}
 	text += fmt.Sprintf(`DELETE FROM %[1]s.queue_ring_rotations WHERE generation > 0;
 		DELETE FROM %[1]s.claim_ring_rotations WHERE generation > 0;
-		UPDATE %[1]s.claim_ring_slots SET rescue_cursor_claimed_at = NULL, rescue_cursor_batch_id = NULL WHERE rescue_cursor_batch_id IS NOT NULL`, s)
+		DELETE FROM %[1]s.claim_ring_slots;
+		INSERT INTO %[1]s.claim_ring_slots (slot) SELECT generate_series(0, slot_count - 1) FROM %[1]s.claim_ring_state`, s)
 	_, err := b.judge.Exec(ctx, text)
 	return err
 }

@@ -28,6 +28,7 @@ var weights = []struct {
 	{"Complete", 5},
 	{"Fail", 3},
 	{"RescueStale", 4},
+	{"RescueDeadline", 3},
 	{"RotateQueue", 5},
 	{"RotateClaims", 5},
 	{"PruneQueue", 6},
@@ -107,15 +108,17 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		}
 		return pick(t, "priority", []int{2, 2, 2, 1, 3, 4})
 	}
+	// Most jobs have no limit of their own; a claim that meets both shapes is ordinary all the same.
+	limit := func() int { return pick(t, "limit", []int{0, 0, 0, 0, model.OwnClaim, 1, 3, 6}) }
 	switch pick(t, "operation", g.possible(s)) {
 	case "Enqueue":
-		return model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now}
+		return model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now, Limit: limit()}
 	case "Begin":
 		levels := []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.ReadCommitted, model.Serializable}
 		return model.Begin{Tx: freeTx(s), Isolation: pick(t, "isolation", levels)}
 	case "EnqueueTx":
 		return model.EnqueueTx{
-			Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now,
+			Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now, Limit: limit(),
 		}
 	case "Commit":
 		return model.Commit{Tx: tx()}
@@ -131,6 +134,8 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.Fail{Attempts: g.drawAttempts(t, s), Now: g.now}
 	case "RescueStale":
 		return model.RescueStale{Older: rapid.IntRange(0, 4).Draw(t, "older"), Limit: small("limit", 4), Now: g.now}
+	case "RescueDeadline":
+		return model.RescueDeadline{Limit: small("limit", 4), Now: g.now}
 	case "RotateQueue":
 		return model.RotateQueue{Now: g.now}
 	case "RotateClaims":

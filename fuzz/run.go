@@ -127,6 +127,11 @@ func (r *run) count(a model.Action, result model.Result) {
 		if len(res.Handouts) > 0 {
 			r.counts[a.Name()+" some"]++
 		}
+		for _, h := range res.Handouts {
+			if c, ok := r.store.Claim(h.ID()); ok && c.Local != 0 {
+				r.counts[a.Name()+" row-local"]++
+			}
+		}
 	case model.Closed:
 		for _, at := range res.Attempts {
 			if at.Stale {

@@ -48,6 +48,7 @@ func (s *system) reopen(ctx context.Context) error {
 		e, err := engine.Open(ctx, pool, engine.Config{
 			Schema:                 s.schema,
 			Now:                    func() time.Time { return s.now },
+			Queues:                 s.world.policies(),
 			MaintenanceLockTimeout: 2 * time.Millisecond, // nobody but an open producer is ever in the way here
 		})
 		if err != nil {
@@ -102,7 +103,7 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 		return model.OK{}, err
 	case model.EnqueueTx:
 		s.at(a.Now)
-		ids, err := e.EnqueueTx(ctx, s.txs[a.Tx], jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt)...)
+		ids, err := e.EnqueueTx(ctx, s.txs[a.Tx], jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit)...)
 		return model.Enqueued{Jobs: s.learn(ids)}, err
 	case model.Commit:
 		tx := s.txs[a.Tx]
@@ -147,6 +148,13 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 			err = fmt.Errorf("rescue found %d attempts busy, but nobody closes any", out.Busy)
 		}
 		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed}, err
+	case model.RescueDeadline:
+		s.at(a.Now)
+		out, err := e.RescueDeadline(ctx, a.Limit)
+		if err == nil && out.Busy > 0 {
+			err = fmt.Errorf("the sweep found %d attempts busy, but nobody closes any", out.Busy)
+		}
+		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed}, err
 	case model.RotateQueue:
 		s.at(a.Now)
 		out, err := e.RotateQueue(ctx)
@@ -189,7 +197,7 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // enqueue takes the three ways in turn: one job alone, many by COPY.
 func (s *system) enqueue(ctx context.Context, e *engine.Engine, a model.Enqueue) (any, error) {
-	jobs := jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt)
+	jobs := jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit)
 	if a.Count > 1 {
 		ids, err := e.EnqueueMany(ctx, jobs)
 		return model.Enqueued{Jobs: s.learn(ids)}, err
@@ -201,10 +209,10 @@ func (s *system) enqueue(ctx context.Context, e *engine.Engine, a model.Enqueue)
 	return model.Enqueued{Jobs: s.learn([]int64{id})}, nil
 }
 
-func jobParams(queue string, priority, count, attempts, runAt int) []engine.JobParams {
+func jobParams(queue string, priority, count, attempts, runAt, limit int) []engine.JobParams {
 	jobs := make([]engine.JobParams, count)
 	for i := range jobs {
-		jobs[i] = engine.JobParams{Queue: queue, Kind: "k", Priority: priority, MaxAttempts: attempts}
+		jobs[i] = engine.JobParams{Queue: queue, Kind: "k", Priority: priority, MaxAttempts: attempts, OwnClaim: limit == model.OwnClaim, TimeLimit: seconds(max(limit, 0))}
 		if runAt != 0 {
 			jobs[i].RunAt = epoch.Add(seconds(runAt))
 		}

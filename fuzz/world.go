@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/awa-engine/awa/engine"
 	"github.com/awa-engine/awa/model"
 )
 
@@ -17,6 +19,7 @@ type World struct {
 	Engines                int // processes; operation i runs on engine i mod Engines
 	Pool                   int // connections of each engine
 	Queues                 []string
+	Deadlines              []int // of each queue's attempts, in seconds; 0 is none
 }
 
 // drawWorld draws a world. Small rings turn often; one connection shows who asks for a second one.
@@ -27,18 +30,32 @@ func drawWorld(t *rapid.T) World {
 		Engines:    rapid.IntRange(1, 2).Draw(t, "engines"),
 		Pool:       rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "pool"),
 		Queues:     []string{"a", "b"},
+		Deadlines:  rapid.SampledFrom([][]int{nil, {0, 4}, {4, 2}}).Draw(t, "deadlines"),
 	}
 }
 
 // Config is the world as the model takes it.
 func (w World) Config() *model.Config {
-	return &model.Config{QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, Queues: w.Queues}
+	return &model.Config{QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, Queues: w.Queues, Deadlines: w.Deadlines}
 }
 
 // String is the world as it stands in a seed file.
 func (w World) String() string {
-	return fmt.Sprintf("queue_slots=%d claim_slots=%d engines=%d pool=%d queues=%s",
+	text := fmt.Sprintf("queue_slots=%d claim_slots=%d engines=%d pool=%d queues=%s",
 		w.QueueSlots, w.ClaimSlots, w.Engines, w.Pool, strings.Join(w.Queues, ","))
+	if len(w.Deadlines) > 0 {
+		text += " deadlines=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Deadlines), " ", ","), "[]")
+	}
+	return text
+}
+
+// policies are the queues' as an engine takes them.
+func (w World) policies() map[string]engine.QueueConfig {
+	queues := map[string]engine.QueueConfig{}
+	for i, seconds := range w.Deadlines {
+		queues[w.Queues[i]] = engine.QueueConfig{DeadlineDuration: time.Duration(seconds) * time.Second}
+	}
+	return queues
 }
 
 // ParseWorld reads what String wrote.
@@ -54,6 +71,16 @@ func ParseWorld(text string) (World, error) {
 			w.Queues = strings.Split(value, ",")
 			continue
 		}
+		if name == "deadlines" {
+			for item := range strings.SplitSeq(value, ",") {
+				n, err := strconv.Atoi(item)
+				if err != nil || n < 0 {
+					return w, fmt.Errorf("world %q: %q is no deadline", text, item)
+				}
+				w.Deadlines = append(w.Deadlines, n)
+			}
+			continue
+		}
 		to, known := numbers[name]
 		if !known {
 			return w, fmt.Errorf("world %q: unknown key %q", text, name)
@@ -63,7 +90,7 @@ func ParseWorld(text string) (World, error) {
 			return w, fmt.Errorf("world %q: %w", text, err)
 		}
 	}
-	if w.QueueSlots < 4 || w.ClaimSlots < 2 || w.Engines < 1 || w.Pool < 1 || len(w.Queues) == 0 || slices.Contains(w.Queues, "") {
+	if w.QueueSlots < 4 || w.ClaimSlots < 2 || w.Engines < 1 || w.Pool < 1 || len(w.Queues) == 0 || len(w.Deadlines) > len(w.Queues) || slices.Contains(w.Queues, "") {
 		return w, fmt.Errorf("world %q: a key is missing or too small", text)
 	}
 	return w, nil

@@ -15,6 +15,8 @@ const Infinite = 1 << 40
 //     and a rescue's cutoff falls between two of them;
 //   - run_at of a deferred job is its place in the order of promotion: up to 0 where it is due, from [Infinite] on
 //     where it isn't. No two are alike, so that the order survives what renames jobs;
+//   - the deadline of an open claim is its rank among theirs. Where all limits are equal, which is what a world must
+//     keep to, the deadline of a later claim comes later;
 //   - other times are 0: a closed claim's no rule reads; a failed row's is read only under a retention, which
 //     is 0 or [Infinite] here;
 //   - seqs and receipts are ranks;
@@ -30,20 +32,27 @@ func (f *Flat) Normalize() {
 	for i := range f.entries {
 		f.entries[i].Batch = min(f.entries[i].Batch, 1)
 	}
-	var times ranking
+	var times, deadlines ranking
 	for _, c := range f.claims {
 		if c.Outcome == Open {
 			times.add(c.ClaimedAt)
 		}
+		if c.Outcome == Open && c.Deadline != 0 {
+			deadlines.add(c.Deadline)
+		}
 	}
 	times.sort()
+	deadlines.sort()
 	for i := range f.claims {
 		c := &f.claims[i]
 		c.Batch = 1
 		if c.Outcome == Open {
 			c.ClaimedAt = times.rank(c.ClaimedAt)
+			if c.Deadline != 0 {
+				c.Deadline = deadlines.rank(c.Deadline)
+			}
 		} else {
-			c.ClaimedAt = 0
+			c.ClaimedAt, c.Deadline = 0, 0
 		}
 	}
 	for i := range f.terminals {

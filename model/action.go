@@ -21,7 +21,13 @@ type Enqueue struct {
 	Attempts int // max_attempts of each job
 	RunAt    int // optional; only a time after Now says anything
 	Now      int
+	// Limit is each job's own time limit, which makes its claims row-local: 0 for none, OwnClaim for a claim of its own
+	// without one.
+	Limit int
 }
+
+// OwnClaim stands where a time limit stands: the job's claims are row-local, its deadline is its queue's.
+const OwnClaim = -1
 
 // Begin opens a caller's transaction, under a number that is free until it ends.
 //
@@ -43,6 +49,7 @@ type EnqueueTx struct {
 	Attempts int
 	RunAt    int
 	Now      int
+	Limit    int // as in Enqueue
 }
 
 // Commit ends a caller's transaction: its jobs exist. The answer is [OK]; disabled when it isn't open.
@@ -84,6 +91,12 @@ type Fail struct {
 //
 // The answer is [RescuedCount]. Disabled with a limit less than 1.
 type RescueStale struct{ Older, Limit, Now int }
+
+// RescueDeadline closes attempts whose deadline is Now or before, up to Limit of them, whether anybody works on them
+// or not, and routes their jobs on as [RescueStale] does.
+//
+// The answer is [RescuedCount]. Disabled with a limit less than 1.
+type RescueDeadline struct{ Limit, Now int }
 
 // RotateQueue and RotateClaims move a ring on by one generation, so that the one before can be pruned one day. The
 // answer is a [Status]; nothing disables them.

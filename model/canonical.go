@@ -39,14 +39,14 @@ func Canonical(s Store) string {
 		fmt.Fprintf(&b, "rollup queue=%s completed=%d failed=%d\n", f.config.Queues[queue], r.Completed, r.Failed)
 	}
 	for _, e := range f.entries {
-		fmt.Fprintf(&b, "ready lane=%s seq=%d generation=%d job=%d lease=%d attempt=%d max_attempts=%d handed_out=%t\n",
-			f.config.LaneName(e.Lane), e.Seq, e.Gen, e.Job, e.Lease, e.Attempt, e.MaxAttempts, e.Batch != 0)
+		fmt.Fprintf(&b, "ready lane=%s seq=%d generation=%d job=%d lease=%d attempt=%d max_attempts=%d handed_out=%t%s\n",
+			f.config.LaneName(e.Lane), e.Seq, e.Gen, e.Job, e.Lease, e.Attempt, e.MaxAttempts, e.Batch != 0, given("limit", e.Limit))
 	}
 	for _, c := range f.claims {
 		fmt.Fprintf(&b, "claim receipt=%d batch=%d generation=%d lane=%s seq=%d ready_generation=%d job=%d lease=%d "+
-			"attempt=%d max_attempts=%d claimed_at=%d outcome=%s\n",
+			"attempt=%d max_attempts=%d claimed_at=%d outcome=%s%s%s\n",
 			c.Receipt, c.Batch, c.Gen, f.config.LaneName(c.Lane), c.Seq, c.ReadyGen, c.Job, c.Lease,
-			c.Attempt, c.MaxAttempts, c.ClaimedAt, c.Outcome)
+			c.Attempt, c.MaxAttempts, c.ClaimedAt, c.Outcome, given("local", c.Local), given("deadline", c.Deadline))
 	}
 	for _, t := range f.terminals {
 		fmt.Fprintf(&b, "terminal lane=%s seq=%d generation=%d job=%d lease=%d attempt=%d max_attempts=%d state=%s "+
@@ -54,8 +54,16 @@ func Canonical(s Store) string {
 			f.config.LaneName(t.Lane), t.Seq, t.Gen, t.Job, t.Lease, t.Attempt, t.MaxAttempts, t.State, t.FinalizedAt)
 	}
 	for _, d := range f.deferred {
-		fmt.Fprintf(&b, "deferred job=%d lane=%s lease=%d attempt=%d max_attempts=%d run_at=%d\n",
-			d.Job, f.config.LaneName(d.Lane), d.Lease, d.Attempt, d.MaxAttempts, d.RunAt)
+		fmt.Fprintf(&b, "deferred job=%d lane=%s lease=%d attempt=%d max_attempts=%d run_at=%d%s\n",
+			d.Job, f.config.LaneName(d.Lane), d.Lease, d.Attempt, d.MaxAttempts, d.RunAt, given("limit", d.Limit))
 	}
 	return b.String()
+}
+
+// given is a column that most rows don't use.
+func given(name string, value int) string {
+	if value == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %s=%d", name, value)
 }

@@ -33,16 +33,18 @@ func (a Claim) apply(s Store) (Result, error) {
 }
 
 // record writes the evidence and the claims of picked rows. Evidence lives in the slot of the rows that it is
-// for, so a call makes one batch for each lane and ready generation, in that order, and receipts follow batches.
+// for, so a call makes one batch for each lane and ready generation, in that order, and after those one for each row
+// whose claim is row-local; receipts follow batches.
 // The sort is for states that were read from a database: a producer there may take its seq, wait, and find the
 // ring turned, so that a lower seq is in a younger generation.
 func record(s Store, picked []EntryRow, now int) {
+	local := func(e EntryRow) int { return one(e.Limit != 0) }
 	picked = slices.SortedFunc(slices.Values(picked), func(x, y EntryRow) int {
-		return cmp.Or(cmp.Compare(x.Lane, y.Lane), cmp.Compare(x.Gen, y.Gen), cmp.Compare(x.Seq, y.Seq))
+		return cmp.Or(cmp.Compare(local(x), local(y)), cmp.Compare(x.Lane, y.Lane), cmp.Compare(x.Gen, y.Gen), cmp.Compare(x.Seq, y.Seq))
 	})
 	v := s.Vars()
 	for i, e := range picked {
-		if i > 0 && (e.Lane != picked[i-1].Lane || e.Gen != picked[i-1].Gen) {
+		if i > 0 && (local(e) == 1 || e.Lane != picked[i-1].Lane || e.Gen != picked[i-1].Gen) {
 			v.NextBatch++
 		}
 		e.Batch = v.NextBatch
@@ -51,7 +53,7 @@ func record(s Store, picked []EntryRow, now int) {
 			Receipt: v.NextReceipt, Batch: e.Batch, Gen: v.Claims.Generation,
 			Lane: e.Lane, Seq: e.Seq, ReadyGen: e.Gen,
 			Job: e.Job, Lease: e.Lease + 1, Attempt: e.Attempt + 1, MaxAttempts: e.MaxAttempts,
-			ClaimedAt: now,
+			ClaimedAt: now, Local: local(e), Deadline: s.Config().deadline(e.Lane, e.Limit, now),
 		})
 		v.NextReceipt++
 	}

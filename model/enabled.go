@@ -21,6 +21,9 @@ type Bounds struct {
 	// RunAts are 0 or Infinite; none means 0 alone. Infinite is later than now, and than any other such time; a
 	// promotion is tried before and after all of them.
 	RunAts []int
+	// TimeLimits are those that jobs come with, as in [Enqueue]; none means jobs without one. All that aren't 0 must be
+	// equal, see Normalize.
+	TimeLimits []int
 	// The limits that are tried of each operation that has one. 1 leaves something behind, a large one nothing.
 	ClaimLimits, RescueLimits, PromoteLimits []int
 	// Retentions of PruneQueue are 0 or Infinite: see Normalize.
@@ -92,7 +95,7 @@ func (o *offer) producers() {
 		if o.allows("EnqueueTx") {
 			o.eachJob(func(e Enqueue) {
 				o.add(EnqueueTx{
-					Tx: tx.ID, Queue: e.Queue, Priority: e.Priority, Count: e.Count, Attempts: e.Attempts, RunAt: e.RunAt, Now: e.Now,
+					Tx: tx.ID, Queue: e.Queue, Priority: e.Priority, Count: e.Count, Attempts: e.Attempts, RunAt: e.RunAt, Now: e.Now, Limit: e.Limit,
 				})
 			})
 		}
@@ -121,11 +124,20 @@ func (o *offer) eachJob(visit func(Enqueue)) {
 					if at == Infinite {
 						at = o.later
 					}
-					visit(Enqueue{Queue: queue, Priority: priority, Count: 1, Attempts: attempts, RunAt: at, Now: o.now})
+					for _, limit := range o.limits() {
+						visit(Enqueue{Queue: queue, Priority: priority, Count: 1, Attempts: attempts, RunAt: at, Now: o.now, Limit: limit})
+					}
 				}
 			}
 		}
 	}
+}
+
+func (o *offer) limits() []int {
+	if len(o.bounds.TimeLimits) == 0 {
+		return []int{0}
+	}
+	return o.bounds.TimeLimits
 }
 
 // freeTx is the lowest number that no open transaction has.
@@ -181,6 +193,9 @@ func (o *offer) maintenance() {
 	if o.allows("RescueStale") {
 		o.rescues()
 	}
+	if o.allows("RescueDeadline") {
+		o.lateRescues()
+	}
 	if o.allows("RotateQueue") && o.vars.Queue.Generation < o.bounds.QueueGenerations {
 		o.add(RotateQueue{Now: o.now})
 	}
@@ -208,6 +223,20 @@ func (o *offer) rescues() {
 	for _, time := range times {
 		for _, limit := range o.bounds.RescueLimits {
 			o.add(RescueStale{Older: o.now - time - 1, Limit: limit, Now: o.now})
+		}
+	}
+}
+
+// lateRescues: at each of the open claims' deadlines. A sweep before the first finds nothing.
+func (o *offer) lateRescues() {
+	var times ranking
+	for c := range o.store.Expiring() {
+		times.add(c.Deadline)
+	}
+	times.sort()
+	for _, time := range times {
+		for _, limit := range o.bounds.RescueLimits {
+			o.add(RescueDeadline{Limit: limit, Now: time})
 		}
 	}
 }

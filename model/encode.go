@@ -41,6 +41,7 @@ func (e *EntryRow) numbers(visit func(*int)) {
 	visit(&e.MaxAttempts)
 	visit(&e.Tx)
 	visit(&e.Batch)
+	visit(&e.Limit)
 }
 
 func (c *ClaimRow) numbers(visit func(*int)) {
@@ -56,6 +57,8 @@ func (c *ClaimRow) numbers(visit func(*int)) {
 	visit(&c.MaxAttempts)
 	visit(&c.ClaimedAt)
 	c.Outcome.number(visit)
+	visit(&c.Local)
+	visit(&c.Deadline)
 }
 
 func (t *TerminalRow) numbers(visit func(*int)) {
@@ -77,6 +80,7 @@ func (d *DeferredRow) numbers(visit func(*int)) {
 	visit(&d.Attempt)
 	visit(&d.MaxAttempts)
 	visit(&d.RunAt)
+	visit(&d.Limit)
 	visit(&d.Tx)
 }
 

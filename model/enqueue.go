@@ -5,17 +5,17 @@ package model
 
 // Enqueue is a transaction that begins, writes and commits in one step.
 func (a Enqueue) apply(s Store) (Result, error) {
-	if why := refuseEnqueue(s, a.Queue, a.Priority, a.Count, a.Attempts); why != "" {
+	if why := refuseEnqueue(s, a.Queue, a.Priority, a.Count, a.Attempts, a.Limit); why != "" {
 		return nil, disabled(a, "%s", why)
 	}
 	lane, _ := s.Config().Lane(a.Queue, a.Priority)
 	jobs := takeJobs(s, a.Count)
 	for _, job := range jobs {
 		if a.RunAt > a.Now {
-			s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, RunAt: a.RunAt})
+			s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, Limit: a.Limit, RunAt: a.RunAt})
 			continue
 		}
-		appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts})
+		appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Limit: a.Limit})
 	}
 	return Enqueued{jobs}, nil
 }
@@ -27,19 +27,19 @@ func (a EnqueueTx) apply(s Store) (Result, error) {
 	if !ok {
 		return nil, disabled(a, "transaction %d is not open", a.Tx)
 	}
-	if why := refuseEnqueue(s, a.Queue, a.Priority, a.Count, a.Attempts); why != "" {
+	if why := refuseEnqueue(s, a.Queue, a.Priority, a.Count, a.Attempts, a.Limit); why != "" {
 		return nil, disabled(a, "%s", why)
 	}
 	lane, _ := s.Config().Lane(a.Queue, a.Priority)
 	jobs := takeJobs(s, a.Count)
 	for _, job := range jobs {
 		if tx.Isolation == ReadCommitted && a.RunAt <= a.Now {
-			appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Tx: a.Tx})
+			appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Limit: a.Limit, Tx: a.Tx})
 			continue
 		}
 		// A snapshot from before can't see a rotation or a prune, so such a transaction must not write into a
 		// ring (hazard 3): its jobs wait outside, due at once if not later.
-		s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, RunAt: max(a.RunAt, a.Now), Tx: a.Tx})
+		s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, Limit: a.Limit, RunAt: max(a.RunAt, a.Now), Tx: a.Tx})
 	}
 	return Enqueued{jobs}, nil
 }
@@ -99,19 +99,22 @@ func (a Promote) apply(s Store) (Result, error) {
 	var jobs []int
 	for _, d := range take(s.Due(a.Now), a.Limit) {
 		s.DropDeferred(d)
-		appendReady(s, EntryRow{Lane: d.Lane, Job: d.Job, Lease: d.Lease, Attempt: d.Attempt, MaxAttempts: d.MaxAttempts})
+		appendReady(s, EntryRow{Lane: d.Lane, Job: d.Job, Lease: d.Lease, Attempt: d.Attempt, MaxAttempts: d.MaxAttempts, Limit: d.Limit})
 		jobs = append(jobs, d.Job)
 	}
 	return Promoted{jobs}, nil
 }
 
 // refuseEnqueue says what is wrong with a request, before anything is written.
-func refuseEnqueue(s Store, queue string, priority, count, attempts int) string {
+func refuseEnqueue(s Store, queue string, priority, count, attempts, limit int) string {
 	if _, ok := s.Config().Lane(queue, priority); !ok {
 		return "no such queue and priority"
 	}
 	if count < 1 || attempts < 1 {
 		return "count and attempts are at least 1"
+	}
+	if limit < OwnClaim {
+		return "no time limit is negative"
 	}
 	return ""
 }

@@ -145,6 +145,11 @@ func (f *Flat) OpenClaims() iter.Seq[ClaimRow] {
 	return slices.Values(slices.SortedFunc(open, byAge))
 }
 
+func (f *Flat) Expiring() iter.Seq[ClaimRow] {
+	open := where(f.claims, func(c ClaimRow) bool { return c.Outcome == Open && c.Deadline != 0 })
+	return slices.Values(slices.SortedFunc(open, byDeadline))
+}
+
 func (f *Flat) Due(now int) iter.Seq[DeferredRow] {
 	due := where(f.deferred, func(d DeferredRow) bool { return d.Tx == 0 && d.RunAt <= now })
 	return slices.Values(slices.SortedFunc(due, byDue))
@@ -234,7 +239,12 @@ func byReceipt(a, b ClaimRow) int { return cmp.Compare(a.Receipt, b.Receipt) }
 
 // byAge is the order in which a rescue takes claims: slot by slot, so that the oldest slot is free first.
 func byAge(a, b ClaimRow) int {
-	return cmp.Or(cmp.Compare(a.Gen, b.Gen), cmp.Compare(a.ClaimedAt, b.ClaimedAt), cmp.Compare(a.Receipt, b.Receipt))
+	return cmp.Or(cmp.Compare(a.Gen, b.Gen), cmp.Compare(a.Local, b.Local), cmp.Compare(a.ClaimedAt, b.ClaimedAt), cmp.Compare(a.Receipt, b.Receipt))
+}
+
+// byDeadline is the order of the other rescue.
+func byDeadline(a, b ClaimRow) int {
+	return cmp.Or(cmp.Compare(a.Gen, b.Gen), cmp.Compare(a.Local, b.Local), cmp.Compare(a.Deadline, b.Deadline), cmp.Compare(a.Receipt, b.Receipt))
 }
 
 // byEnd also orders two ends of one position, which only a wrong rule makes.

@@ -37,6 +37,7 @@ func (a *Enqueue) keys(k keys) {
 	k.number("attempts", &a.Attempts)
 	k.optionalNumber("run_at", &a.RunAt)
 	k.number("now", &a.Now)
+	k.optionalNumber("limit", &a.Limit)
 }
 
 func (a *Begin) keys(k keys) {
@@ -52,6 +53,7 @@ func (a *EnqueueTx) keys(k keys) {
 	k.number("attempts", &a.Attempts)
 	k.optionalNumber("run_at", &a.RunAt)
 	k.number("now", &a.Now)
+	k.optionalNumber("limit", &a.Limit)
 }
 
 func (a *Commit) keys(k keys)   { k.number("tx", &a.Tx) }
@@ -84,6 +86,11 @@ func (a *RescueStale) keys(k keys) {
 	k.number("now", &a.Now)
 }
 
+func (a *RescueDeadline) keys(k keys) {
+	k.number("limit", &a.Limit)
+	k.number("now", &a.Now)
+}
+
 func (a *RotateQueue) keys(k keys)  { k.number("now", &a.Now) }
 func (a *RotateClaims) keys(k keys) { k.number("now", &a.Now) }
 
@@ -97,62 +104,65 @@ func (a *CountsOf) keys(k keys)    { k.word("queue", &a.Queue) }
 func (a *JobOf) keys(k keys)       { k.number("job", &a.Job) }
 func (*Reopen) keys(keys)          {}
 
-func (Enqueue) Name() string      { return "Enqueue" }
-func (Begin) Name() string        { return "Begin" }
-func (EnqueueTx) Name() string    { return "EnqueueTx" }
-func (Commit) Name() string       { return "Commit" }
-func (Rollback) Name() string     { return "Rollback" }
-func (Promote) Name() string      { return "Promote" }
-func (Claim) Name() string        { return "Claim" }
-func (Complete) Name() string     { return "Complete" }
-func (Fail) Name() string         { return "Fail" }
-func (RescueStale) Name() string  { return "RescueStale" }
-func (RotateQueue) Name() string  { return "RotateQueue" }
-func (RotateClaims) Name() string { return "RotateClaims" }
-func (PruneQueue) Name() string   { return "PruneQueue" }
-func (PruneClaims) Name() string  { return "PruneClaims" }
-func (CountsOf) Name() string     { return "Counts" }
-func (JobOf) Name() string        { return "Job" }
-func (Reopen) Name() string       { return "Reopen" }
+func (Enqueue) Name() string        { return "Enqueue" }
+func (Begin) Name() string          { return "Begin" }
+func (EnqueueTx) Name() string      { return "EnqueueTx" }
+func (Commit) Name() string         { return "Commit" }
+func (Rollback) Name() string       { return "Rollback" }
+func (Promote) Name() string        { return "Promote" }
+func (Claim) Name() string          { return "Claim" }
+func (Complete) Name() string       { return "Complete" }
+func (Fail) Name() string           { return "Fail" }
+func (RescueStale) Name() string    { return "RescueStale" }
+func (RescueDeadline) Name() string { return "RescueDeadline" }
+func (RotateQueue) Name() string    { return "RotateQueue" }
+func (RotateClaims) Name() string   { return "RotateClaims" }
+func (PruneQueue) Name() string     { return "PruneQueue" }
+func (PruneClaims) Name() string    { return "PruneClaims" }
+func (CountsOf) Name() string       { return "Counts" }
+func (JobOf) Name() string          { return "Job" }
+func (Reopen) Name() string         { return "Reopen" }
 
-func (a Enqueue) String() string      { return line(a.Name(), a.keys) }
-func (a Begin) String() string        { return line(a.Name(), a.keys) }
-func (a EnqueueTx) String() string    { return line(a.Name(), a.keys) }
-func (a Commit) String() string       { return line(a.Name(), a.keys) }
-func (a Rollback) String() string     { return line(a.Name(), a.keys) }
-func (a Promote) String() string      { return line(a.Name(), a.keys) }
-func (a Claim) String() string        { return line(a.Name(), a.keys) }
-func (a Complete) String() string     { return line(a.Name(), a.keys) }
-func (a Fail) String() string         { return line(a.Name(), a.keys) }
-func (a RescueStale) String() string  { return line(a.Name(), a.keys) }
-func (a RotateQueue) String() string  { return line(a.Name(), a.keys) }
-func (a RotateClaims) String() string { return line(a.Name(), a.keys) }
-func (a PruneQueue) String() string   { return line(a.Name(), a.keys) }
-func (a PruneClaims) String() string  { return line(a.Name(), a.keys) }
-func (a CountsOf) String() string     { return line(a.Name(), a.keys) }
-func (a JobOf) String() string        { return line(a.Name(), a.keys) }
-func (a Reopen) String() string       { return line(a.Name(), a.keys) }
+func (a Enqueue) String() string        { return line(a.Name(), a.keys) }
+func (a Begin) String() string          { return line(a.Name(), a.keys) }
+func (a EnqueueTx) String() string      { return line(a.Name(), a.keys) }
+func (a Commit) String() string         { return line(a.Name(), a.keys) }
+func (a Rollback) String() string       { return line(a.Name(), a.keys) }
+func (a Promote) String() string        { return line(a.Name(), a.keys) }
+func (a Claim) String() string          { return line(a.Name(), a.keys) }
+func (a Complete) String() string       { return line(a.Name(), a.keys) }
+func (a Fail) String() string           { return line(a.Name(), a.keys) }
+func (a RescueStale) String() string    { return line(a.Name(), a.keys) }
+func (a RescueDeadline) String() string { return line(a.Name(), a.keys) }
+func (a RotateQueue) String() string    { return line(a.Name(), a.keys) }
+func (a RotateClaims) String() string   { return line(a.Name(), a.keys) }
+func (a PruneQueue) String() string     { return line(a.Name(), a.keys) }
+func (a PruneClaims) String() string    { return line(a.Name(), a.keys) }
+func (a CountsOf) String() string       { return line(a.Name(), a.keys) }
+func (a JobOf) String() string          { return line(a.Name(), a.keys) }
+func (a Reopen) String() string         { return line(a.Name(), a.keys) }
 
 // parsers has one entry for each operation: an operation without one can't be read back, and the round trip, which
 // draws its names from here, would never try it. So a test counts the entries against the types.
 var parsers = map[string]func(*lineReader) Action{
-	"Enqueue":      parser((*Enqueue).keys),
-	"Begin":        parser((*Begin).keys),
-	"EnqueueTx":    parser((*EnqueueTx).keys),
-	"Commit":       parser((*Commit).keys),
-	"Rollback":     parser((*Rollback).keys),
-	"Promote":      parser((*Promote).keys),
-	"Claim":        parser((*Claim).keys),
-	"Complete":     parser((*Complete).keys),
-	"Fail":         parser((*Fail).keys),
-	"RescueStale":  parser((*RescueStale).keys),
-	"RotateQueue":  parser((*RotateQueue).keys),
-	"RotateClaims": parser((*RotateClaims).keys),
-	"PruneQueue":   parser((*PruneQueue).keys),
-	"PruneClaims":  parser((*PruneClaims).keys),
-	"Counts":       parser((*CountsOf).keys),
-	"Job":          parser((*JobOf).keys),
-	"Reopen":       parser((*Reopen).keys),
+	"Enqueue":        parser((*Enqueue).keys),
+	"Begin":          parser((*Begin).keys),
+	"EnqueueTx":      parser((*EnqueueTx).keys),
+	"Commit":         parser((*Commit).keys),
+	"Rollback":       parser((*Rollback).keys),
+	"Promote":        parser((*Promote).keys),
+	"Claim":          parser((*Claim).keys),
+	"Complete":       parser((*Complete).keys),
+	"Fail":           parser((*Fail).keys),
+	"RescueStale":    parser((*RescueStale).keys),
+	"RescueDeadline": parser((*RescueDeadline).keys),
+	"RotateQueue":    parser((*RotateQueue).keys),
+	"RotateClaims":   parser((*RotateClaims).keys),
+	"PruneQueue":     parser((*PruneQueue).keys),
+	"PruneClaims":    parser((*PruneClaims).keys),
+	"Counts":         parser((*CountsOf).keys),
+	"Job":            parser((*JobOf).keys),
+	"Reopen":         parser((*Reopen).keys),
 }
 
 func parser[A Action](walk func(*A, keys)) func(*lineReader) Action {

@@ -25,14 +25,14 @@ func anyAction(t *rapid.T) model.Action {
 	}
 	switch name := rapid.SampledFrom(model.ActionNames()).Draw(t, "name"); name {
 	case "Enqueue":
-		return model.Enqueue{Queue: queue(), Priority: number("p"), Count: number("n"), Attempts: number("a"), RunAt: number("at"), Now: number("now")}
+		return model.Enqueue{Queue: queue(), Priority: number("p"), Count: number("n"), Attempts: number("a"), RunAt: number("at"), Now: number("now"), Limit: number("limit")}
 	case "Begin":
 		levels := []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.Serializable}
 		return model.Begin{Tx: number("tx"), Isolation: rapid.SampledFrom(levels).Draw(t, "isolation")}
 	case "EnqueueTx":
 		return model.EnqueueTx{
 			Tx: number("tx"), Queue: queue(), Priority: number("p"), Count: number("n"), Attempts: number("a"),
-			RunAt: number("at"), Now: number("now"),
+			RunAt: number("at"), Now: number("now"), Limit: number("limit"),
 		}
 	case "Commit":
 		return model.Commit{Tx: number("tx")}
@@ -48,6 +48,8 @@ func anyAction(t *rapid.T) model.Action {
 		return model.Fail{Attempts: attempts(), Now: number("now")}
 	case "RescueStale":
 		return model.RescueStale{Older: number("older"), Limit: number("limit"), Now: number("now")}
+	case "RescueDeadline":
+		return model.RescueDeadline{Limit: number("limit"), Now: number("now")}
 	case "RotateQueue":
 		return model.RotateQueue{Now: number("now")}
 	case "RotateClaims":

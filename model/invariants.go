@@ -40,6 +40,8 @@ func Invariants() []Invariant {
 		})},
 		// Tested when a claim is there with its ready row.
 		{"ClaimHasItsEvidence", "P3", claimHasItsEvidence, hasClaim(readyRowIsUnpruned)},
+		// Tested when a claim is row-local.
+		{"ShapeFollowsTheJob", "P3", shapeFollowsTheJob, hasClaim(func(_ Store, c ClaimRow) bool { return c.Local != 0 })},
 		// Tested when a job is at its last attempt.
 		{"AttemptsWithinMax", "P3", attemptsWithinMax, hasClaim(func(_ Store, c ClaimRow) bool {
 			return c.Attempt == c.MaxAttempts
@@ -139,12 +141,15 @@ func closureHasItsOutcome(s Store) error {
 		ended := slices.ContainsFunc(s.Terminals(), func(t TerminalRow) bool { return t.Job == c.Job && t.Lease == c.Lease })
 		requeued := slices.ContainsFunc(s.Entries(), func(e EntryRow) bool { return e.Job == c.Job && e.Lease == c.Lease })
 		// A requeued job's new row is in the same generation or a younger one, so it is still there.
-		if c.Outcome == Rescued && !ended && !requeued || c.Outcome != Rescued && !ended {
+		if !ended && !(givesBack(c.Outcome) && requeued) {
 			return fmt.Errorf("attempt %s was closed as %s, and its job went nowhere", c.ID(), c.Outcome)
 		}
 	}
 	return nil
 }
+
+// givesBack: the attempt ended without the job having ended, unless it was the last.
+func givesBack(o Outcome) bool { return o == Rescued || o == DeadlineExpired }
 
 func closedInUnpruned(s Store, c ClaimRow) bool { return c.Outcome != Open && readyRowIsUnpruned(s, c) }
 
@@ -194,6 +199,17 @@ func claimHasItsEvidence(s Store) error {
 		e, ok := entryAt(s, c.Lane, c.Seq)
 		if !ok || e.Batch == 0 || e.Gen != c.ReadyGen || e.Job != c.Job || e.Lease+1 != c.Lease {
 			return fmt.Errorf("attempt %s has no evidence at its ready row", c.ID())
+		}
+	}
+	return nil
+}
+
+// P3: which jobs are claimed row-local their rows say. Two shapes of one fact are what proofs, counts and closures must
+// agree on.
+func shapeFollowsTheJob(s Store) error {
+	for _, c := range s.Claims() {
+		if e, ok := entryAt(s, c.Lane, c.Seq); ok && readyRowIsUnpruned(s, c) && (e.Limit != 0) != (c.Local != 0) {
+			return fmt.Errorf("attempt %s has the shape %d, its job the limit %d", c.ID(), c.Local, e.Limit)
 		}
 	}
 	return nil

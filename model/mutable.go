@@ -37,6 +37,7 @@ type Mutable struct {
 	// many are open of the ready rows of a generation, wherever in the other ring those claims are.
 	claimHome   map[AttemptID]claimHome
 	open        ordered[ClaimRow]
+	expiring    ordered[ClaimRow]
 	openByReady map[int]int
 
 	// The last terminal row of a job; right rules write one.
@@ -85,6 +86,7 @@ func NewMutable(config *Config) *Mutable {
 		entriesOfTx:  map[int]map[home]bool{},
 		claimHome:    map[AttemptID]claimHome{},
 		open:         ordered[ClaimRow]{compare: byAge},
+		expiring:     ordered[ClaimRow]{compare: byDeadline},
 		openByReady:  map[int]int{},
 		terminalOf:   map[int]TerminalRow{},
 		due:          ordered[DeferredRow]{compare: byDue},
@@ -172,6 +174,7 @@ func (m *Mutable) Waiting(lane int) iter.Seq[EntryRow] {
 }
 
 func (m *Mutable) OpenClaims() iter.Seq[ClaimRow] { return m.open.all() }
+func (m *Mutable) Expiring() iter.Seq[ClaimRow]   { return m.expiring.all() }
 
 func (m *Mutable) Due(now int) iter.Seq[DeferredRow] {
 	return func(yield func(DeferredRow) bool) {

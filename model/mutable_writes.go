@@ -85,6 +85,9 @@ func (m *Mutable) indexClaim(c ClaimRow, by int) {
 	tally.Claims += by
 	if c.Outcome == Open {
 		m.open.set(c, by > 0)
+		if c.Deadline != 0 {
+			m.expiring.set(c, by > 0)
+		}
 		m.claimGen(c.Gen).open += by
 		n := m.openByReady[c.ReadyGen] + by
 		setOrDelete(m.openByReady, c.ReadyGen, n, n)

@@ -41,6 +41,8 @@ func Properties() []Property {
 		{"RescueGivesWhatIsLeft", "P2", rescueGivesWhatIsLeft, rescued},
 		// Tested when a rescue closed one claim and left another.
 		{"RescueTakesTheOldest", "P3", rescueTakesTheOldest, rescueLeftSome},
+		// Tested when a deadline has passed, and another has not.
+		{"DeadlinesAreKept", "P3", deadlinesAreKept, deadlineMatters},
 		// Tested when a job is claimed again.
 		{"LeaseNeverFalls", "P3", leaseNeverFalls, reclaimed},
 		// Tested when something may be closed beside what is closed.

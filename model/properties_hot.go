@@ -182,7 +182,7 @@ func closureIsFinal(p Step) error {
 func closedBesideClosed(p Step) bool {
 	closed := func(c ClaimRow) bool { return c.Outcome != Open }
 	switch p.Action.(type) {
-	case Complete, Fail, RescueStale:
+	case Complete, Fail, RescueStale, RescueDeadline:
 		return slices.ContainsFunc(p.Pre.Claims(), closed)
 	}
 	return false

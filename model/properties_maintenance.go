@@ -54,18 +54,15 @@ func retentionMatters(p Step) bool {
 	})
 }
 
-// newlyRescued are the claims that the step closed as rescued.
+// newlyRescued are the claims that the step closed as rescued, or as expired.
 func newlyRescued(p Step) []ClaimRow {
 	return slices.Collect(where(p.Pre.Claims(), func(c ClaimRow) bool {
 		after, ok := p.Post.Claim(c.ID())
-		return c.Outcome == Open && ok && after.Outcome == Rescued
+		return c.Outcome == Open && ok && givesBack(after.Outcome)
 	}))
 }
 
-func rescued(p Step) bool {
-	_, ok := p.Action.(RescueStale)
-	return ok && len(newlyRescued(p)) > 0
-}
+func rescued(p Step) bool { return len(newlyRescued(p)) > 0 }
 
 // P2: a rescued job with attempts left waits again, with the numbers of the attempt that was lost; one without has
 // failed. So a job whose worker dies each time comes to an end, and not before it was tried as often as was asked.
@@ -114,5 +111,37 @@ func rescueTakesTheOldest(p Step) error {
 
 // rescueLeftSome: the rescue had a choice.
 func rescueLeftSome(p Step) bool {
-	return rescued(p) && slices.ContainsFunc(p.Post.Claims(), func(c ClaimRow) bool { return c.Outcome == Open })
+	_, ok := p.Action.(RescueStale)
+	return ok && rescued(p) && slices.ContainsFunc(p.Post.Claims(), func(c ClaimRow) bool { return c.Outcome == Open })
+}
+
+// P3: a sweep of deadlines closes what has reached its deadline and nothing else, and leaves such a one only for its
+// limit. What it leaves for ever holds its claim slot; what it closes too early runs twice.
+func deadlinesAreKept(p Step) error {
+	rescue, ok := p.Action.(RescueDeadline)
+	if !ok {
+		return nil
+	}
+	closed := newlyRescued(p)
+	if r := p.Result.(RescuedCount); r.Requeued+r.Failed != len(closed) || len(closed) > rescue.Limit {
+		return fmt.Errorf("%s answers %s and closed %d", rescue, r, len(closed))
+	}
+	expired := func(c ClaimRow) bool { return c.Deadline != 0 && c.Deadline <= rescue.Now }
+	for _, c := range closed {
+		if !expired(c) {
+			return fmt.Errorf("attempt %s with the deadline %d was closed by %s", c.ID(), c.Deadline, rescue)
+		}
+	}
+	for left := range p.Post.OpenClaims() {
+		if expired(left) && len(closed) < rescue.Limit {
+			return fmt.Errorf("the deadline %d of attempt %s has passed, and %s left it open", left.Deadline, left.ID(), rescue)
+		}
+	}
+	return nil
+}
+
+// deadlineMatters: the sweep closed one attempt and left another open.
+func deadlineMatters(p Step) bool {
+	_, ok := p.Action.(RescueDeadline)
+	return ok && rescued(p) && slices.ContainsFunc(p.Post.Claims(), func(c ClaimRow) bool { return c.Outcome == Open })
 }

@@ -17,24 +17,47 @@ func (a RescueStale) apply(s Store) (Result, error) {
 			stale = append(stale, c)
 		}
 	}
-	// Closing and routing on are one step: a claim that is closed while its job goes nowhere loses the job (P2),
-	// one that stays open while its job waits makes two owners (P3).
+	return giveBack(s, stale, Rescued, a.Now), nil
+}
+
+// RescueDeadline closes claims whose deadline has come, the first to come first in each slot. It asks nothing of the
+// worker: a live one is told later that its attempt is over.
+func (a RescueDeadline) apply(s Store) (Result, error) {
+	if a.Limit < 1 {
+		return nil, disabled(a, "the limit is less than 1")
+	}
+	var late []ClaimRow
+	for c := range s.Expiring() {
+		if len(late) == a.Limit {
+			break
+		}
+		if c.Deadline <= a.Now {
+			late = append(late, c)
+		}
+	}
+	return giveBack(s, late, DeadlineExpired, a.Now), nil
+}
+
+// giveBack closes claims and routes their jobs on in one step: a claim that is closed while its job goes nowhere loses
+// the job (P2), one that stays open while its job waits makes two owners (P3).
+func giveBack(s Store, claims []ClaimRow, outcome Outcome, now int) RescuedCount {
 	var r RescuedCount
-	for _, c := range stale {
-		closeClaim(s, c, Rescued)
+	for _, c := range claims {
+		closeClaim(s, c, outcome)
 		if c.Attempt < c.MaxAttempts {
 			requeue(s, c)
 			r.Requeued++
 		} else {
-			finalize(s, c, Failed, a.Now)
+			finalize(s, c, Failed, now)
 			r.Failed++
 		}
 	}
-	return r, nil
+	return r
 }
 
 // requeue makes the job of a closed claim available again: a new row at the lane's end, which keeps the job's
-// run_lease and attempt, so that the next claim counts on from there (P3).
+// run_lease and attempt, so that the next claim counts on from there (P3), and its time limit.
 func requeue(s Store, c ClaimRow) {
-	appendReady(s, EntryRow{Lane: c.Lane, Job: c.Job, Lease: c.Lease, Attempt: c.Attempt, MaxAttempts: c.MaxAttempts})
+	old, _ := s.NewestEntry(c.Job) // it was open, so the row that it was made of is there
+	appendReady(s, EntryRow{Lane: c.Lane, Job: c.Job, Lease: c.Lease, Attempt: c.Attempt, MaxAttempts: c.MaxAttempts, Limit: old.Limit})
 }

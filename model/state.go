@@ -14,6 +14,20 @@ type Config struct {
 	QueueSlots, ClaimSlots int
 	// Queues are the registered queues, in the order that numbers their lanes.
 	Queues []string
+	// Deadlines are how long an attempt of each queue may take, in the order of Queues; 0, or left out, is no bound.
+	Deadlines []int
+}
+
+// deadline is when an attempt that begins now has to be over: a limit of the job's own goes before the queue's. 0 is
+// never.
+func (c *Config) deadline(lane, limit, now int) int {
+	if queue := lane / Priorities; limit <= 0 && queue < len(c.Deadlines) {
+		limit = c.Deadlines[queue]
+	}
+	if limit <= 0 {
+		return 0
+	}
+	return now + limit
 }
 
 // Lanes is how many lanes the queues have together.
@@ -85,6 +99,8 @@ type EntryRow struct {
 	// Batch is the attempt evidence: the claim batch that handed the row out, 0 while it waits. It is written
 	// once, and the only thing that says whether a row may be claimed (hazard 1).
 	Batch int
+	// Limit is the job's own time limit, as in [Enqueue]; one that isn't 0 makes the row's claim row-local.
+	Limit int
 }
 
 // Visible says whether the row is committed.
@@ -102,9 +118,10 @@ const (
 	Completed
 	Failed
 	Rescued
+	DeadlineExpired
 )
 
-var outcomeNames = [...]string{"open", "completed", "failed", "rescued"}
+var outcomeNames = [...]string{"open", "completed", "failed", "rescued", "deadline_expired"}
 
 func (o Outcome) String() string { return outcomeNames[o] }
 
@@ -124,6 +141,11 @@ type ClaimRow struct {
 	MaxAttempts         int
 	ClaimedAt           int // what a rescue compares its cutoff with: in this slice the only sign of life
 	Outcome             Outcome
+	// Local is 1 for a row-local claim, which is a batch of its own; 0 for one of a batch. The closure has the same
+	// shape, so it needs no column.
+	Local int
+	// Deadline is when the attempt has to be over, 0 for never. All of a batch share it.
+	Deadline int
 }
 
 // ID is the attempt that the claim handed out.
@@ -146,6 +168,7 @@ type DeferredRow struct {
 	Lease, Attempt int // as they will be in the ready row
 	MaxAttempts    int
 	RunAt          int // when it is due
+	Limit          int // as in EntryRow
 	Tx             int // as in EntryRow
 }
 

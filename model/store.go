@@ -59,8 +59,10 @@ type Store interface {
 
 	// Waiting are the lane's rows that may be handed out, of all generations, by seq (P4).
 	Waiting(lane int) iter.Seq[EntryRow]
-	// OpenClaims are all that are open, by claim generation, claimed_at, receipt.
+	// OpenClaims are all that are open, by claim generation, shape (batches first), claimed_at, receipt.
 	OpenClaims() iter.Seq[ClaimRow]
+	// Expiring are those of them that have a deadline, by claim generation, shape, deadline, receipt.
+	Expiring() iter.Seq[ClaimRow]
 	// Due are the deferred jobs that are committed and have run_at <= now, by run_at, job.
 	Due(now int) iter.Seq[DeferredRow]
 	// EntriesOfTx and DeferredOfTx are what an open transaction wrote.

@@ -27,14 +27,14 @@ func drawAction(t *rapid.T, s Store) Action {
 	case "Enqueue":
 		return Enqueue{
 			Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 0, 3),
-			Attempts: small("attempts", 1, 2), RunAt: small("run_at", 0, 20), Now: now,
+			Attempts: small("attempts", 1, 2), RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2),
 		}
 	case "Begin":
 		return Begin{small("tx", 0, 3), rapid.SampledFrom(isolations).Draw(t, "isolation")}
 	case "EnqueueTx":
 		return EnqueueTx{
 			Tx: small("tx", 1, 3), Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 1, 2),
-			Attempts: 1, RunAt: small("run_at", 0, 20), Now: now,
+			Attempts: 1, RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2),
 		}
 	case "Commit":
 		return Commit{small("tx", 1, 3)}
@@ -48,6 +48,8 @@ func drawAction(t *rapid.T, s Store) Action {
 		return Fail{attempts(), now}
 	case "RescueStale":
 		return RescueStale{small("older", 0, 9), small("limit", 0, 3), now}
+	case "RescueDeadline":
+		return RescueDeadline{small("limit", 0, 3), now}
 	case "RotateQueue":
 		return RotateQueue{now}
 	case "RotateClaims":
@@ -72,6 +74,7 @@ func drawConfig(t *rapid.T) *Config {
 		QueueSlots: rapid.IntRange(2, 4).Draw(t, "queue slots"),
 		ClaimSlots: rapid.IntRange(2, 4).Draw(t, "claim slots"),
 		Queues:     []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(t, "queues")],
+		Deadlines:  rapid.SampledFrom([][]int{nil, {0, 3}, {2}}).Draw(t, "deadlines"),
 	}
 }
 
@@ -140,6 +143,7 @@ func requireSame(t *rapid.T, flat *Flat, mutable *Mutable) {
 		t.Fatal("the tables differ where the canonical text doesn't look")
 	}
 	same(t, "open claims", slices.Collect(flat.OpenClaims()), slices.Collect(mutable.OpenClaims()))
+	same(t, "expiring", slices.Collect(flat.Expiring()), slices.Collect(mutable.Expiring()))
 	same(t, "due", slices.Collect(flat.Due(10)), slices.Collect(mutable.Due(10)))
 	for lane := range flat.Config().Lanes() {
 		same(t, "waiting", slices.Collect(flat.Waiting(lane)), slices.Collect(mutable.Waiting(lane)))

@@ -86,7 +86,7 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 		return a.tellClosed(op.Attempts)
 	case model.Promote:
 		return fmt.Sprintf("promoted=%d", a.Promoted)
-	case model.RescueStale:
+	case model.RescueStale, model.RescueDeadline:
 		text := fmt.Sprintf("requeued=%d failed=%d", a.Requeued, a.Failed)
 		if a.Busy > 0 {
 			text += fmt.Sprintf(" busy=%d", a.Busy)

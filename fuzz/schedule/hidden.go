@@ -81,7 +81,7 @@ func (j *judging) hidden(o ordering, i int) []hiding {
 	switch d.Operation.Action.(type) {
 	case model.Claim:
 		return append(ways, j.hiddenFromClaim(o, i)...)
-	case model.RescueStale:
+	case model.RescueStale, model.RescueDeadline:
 		if d.Answer.Busy > 0 {
 			ways = nil // it says itself that it passed over something
 		}
@@ -145,7 +145,7 @@ func (j *judging) hiddenFromRescue(o ordering, i int) []hiding {
 			j.batches(o, op.Attempts, busy)
 		case model.Fail:
 			j.batches(o, op.Attempts, busy)
-		case model.RescueStale, model.PruneClaims:
+		case model.RescueStale, model.RescueDeadline, model.PruneClaims:
 			others = true
 		case model.Claim:
 			claiming = true

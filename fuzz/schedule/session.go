@@ -175,7 +175,7 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 		return Answer{}, s.applyOther(ctx, sequence)
 	case model.Enqueue:
 		s.now.Store(int64(op.Now))
-		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt)
+		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt, op.Limit)
 		if op.Count > 1 {
 			a.Jobs, err = e.EnqueueMany(ctx, jobs)
 			return a, err
@@ -192,7 +192,7 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 			return a, errPassedOver
 		}
 		s.now.Store(int64(op.Now))
-		a.Jobs, err = e.EnqueueTx(ctx, tx, jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt)...)
+		a.Jobs, err = e.EnqueueTx(ctx, tx, jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt, op.Limit)...)
 		return a, err
 	case model.Commit:
 		tx, open := s.txs[op.Tx]
@@ -263,6 +263,10 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 		s.now.Store(int64(op.Now))
 		out, err := e.RescueStale(ctx, seconds(op.Older), op.Limit)
 		return Answer{Requeued: out.Requeued, Failed: out.Failed, Busy: out.Busy}, err
+	case model.RescueDeadline:
+		s.now.Store(int64(op.Now))
+		out, err := e.RescueDeadline(ctx, op.Limit)
+		return Answer{Requeued: out.Requeued, Failed: out.Failed, Busy: out.Busy}, err
 	case model.RotateQueue:
 		s.now.Store(int64(op.Now))
 		out, err := e.RotateQueue(ctx)
@@ -298,10 +302,10 @@ func closed(results []engine.Result) (a Answer) {
 	return a
 }
 
-func jobParams(queue string, priority, count, attempts, runAt int) []engine.JobParams {
+func jobParams(queue string, priority, count, attempts, runAt, limit int) []engine.JobParams {
 	jobs := make([]engine.JobParams, count)
 	for i := range jobs {
-		jobs[i] = engine.JobParams{Queue: queue, Kind: "k", Priority: priority, MaxAttempts: attempts}
+		jobs[i] = engine.JobParams{Queue: queue, Kind: "k", Priority: priority, MaxAttempts: attempts, OwnClaim: limit == model.OwnClaim, TimeLimit: seconds(max(limit, 0))}
 		if runAt != 0 {
 			jobs[i].RunAt = logicalTime(int64(runAt))
 		}

@@ -1,6 +1,10 @@
 package explore
 
-import "github.com/awa-engine/awa/model"
+import (
+	"slices"
+
+	"github.com/awa-engine/awa/model"
+)
 
 // Configs are the worlds that are explored, small ones first.
 func Configs() []Config {
@@ -10,6 +14,7 @@ func Configs() []Config {
 		batches(),
 		queueRing(),
 		producers(),
+		shapes(),
 		claimRing("claimring-wide", 3, 3),
 		lifecycle(),
 	}
@@ -25,6 +30,7 @@ const (
 	noRing         = "no ring turns in this world"
 	noRescue       = "nothing is rescued in this world"
 	noFailure      = "no job fails in this world"
+	noShapes       = "no job has a time limit in this world"
 )
 
 // because gives one reason for several names.
@@ -41,6 +47,7 @@ func because(untested map[string]string, reason string, names ...string) {
 // The ring of ready rows has more slots than it needs and is never turned: the view doesn't show it.
 func claimRing(name string, jobs, generations int) Config {
 	untested := map[string]string{}
+	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
@@ -63,6 +70,7 @@ func claimRing(name string, jobs, generations int) Config {
 // priorities and places in a lane, after rescues have mixed them. Queues are alike, so half of the states will do.
 func lanes() Config {
 	untested := map[string]string{}
+	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
@@ -87,6 +95,7 @@ func lanes() Config {
 // and one call names open, closed and repeated attempts together (hazard 28). Its reads must change nothing.
 func batches() Config {
 	untested := map[string]string{}
+	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
@@ -111,6 +120,7 @@ func batches() Config {
 // what it keeps for its retention, what it counts. Jobs come back into younger generations by rescue.
 func queueRing() Config {
 	untested := map[string]string{}
+	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	return Config{
@@ -135,6 +145,7 @@ func producers() Config {
 	because(untested, noRescue, "NoJobIsTwice", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls",
 		"RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	because(untested, noFailure, "RetentionIsKept")
+	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	return Config{
 		Name:  "producers",
 		About: "callers' transactions of every isolation level stay open while the ring turns",
@@ -153,15 +164,41 @@ func producers() Config {
 	}
 }
 
-// lifecycle offers all that there is, both rings turning, with nothing excused: every action fires and every invariant
-// and property is put to the test in one world. Its two jobs and one transaction meet in every order.
+// shapes is about the two shapes of a claim and about deadlines: jobs with a time limit of their own and jobs with
+// their queue's meet in one claim, are closed on each path, and both rings turn under them.
+func shapes() Config {
+	untested := map[string]string{}
+	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
+		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	because(untested, "nothing is kept for its retention in this world", "RetentionIsKept")
+	return Config{
+		Name:  "shapes",
+		About: "row-local claims beside compact ones, and the deadlines of both",
+		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}, Deadlines: []int{1}},
+		Bounds: model.Bounds{
+			Actions: []string{
+				"Enqueue", "Claim", "Complete", "Fail", "RescueStale", "RescueDeadline", "RotateQueue", "RotateClaims", "PruneQueue", "PruneClaims", "Counts",
+			},
+			Jobs: 2, QueueGenerations: 2, ClaimGenerations: 2,
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2}, TimeLimits: []int{0, 1},
+			ClaimLimits: []int{2}, RescueLimits: []int{1, unlimited}, Retentions: []int{0},
+		},
+		RenameJobs: true,
+		Untested:   untested,
+	}
+}
+
+// lifecycle offers all that there is but what has a world of its own, both rings turning: every action fires and every
+// other invariant and property is put to the test in one world. Its two jobs and one transaction meet in every order.
 func lifecycle() Config {
+	untested := map[string]string{}
+	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	return Config{
 		Name:  "lifecycle",
 		About: "everything at once",
 		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}},
 		Bounds: model.Bounds{
-			Actions: model.ActionNames(),
+			Actions: without(model.ActionNames(), "RescueDeadline"),
 			Jobs:    2, QueueGenerations: 2, ClaimGenerations: 2,
 			Queues: []string{"a"}, Priorities: []int{1, 2}, MaxAttempts: []int{2},
 			ClaimLimits: []int{1, 2}, RescueLimits: []int{1, unlimited}, PromoteLimits: []int{unlimited},
@@ -169,6 +206,11 @@ func lifecycle() Config {
 			Transactions: []model.Isolation{model.ReadCommitted, model.RepeatableRead}, OpenTransactions: 1,
 		},
 		RenameJobs: true,
-		Untested:   map[string]string{},
+		Untested:   untested,
 	}
+}
+
+// without leaves names out.
+func without(names []string, out ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(out, name) })
 }

@@ -129,6 +129,14 @@ func claimWaits(s model.Store, a model.Claim) (model.Result, error) {
 	return model.Apply(s, a)
 }
 
+func otherShape(s model.Store, _ model.Claim, r model.Result) {
+	for _, h := range r.(model.Claimed).Handouts {
+		c, _ := s.Claim(h.ID())
+		c.Local = 1 - c.Local
+		s.PutClaim(c)
+	}
+}
+
 func requeueAll(s model.Store, _ model.RescueStale, _ model.Result) {
 	v := s.Vars()
 	for _, c := range slices.Clone(s.Claims()) {
