@@ -20,17 +20,26 @@ SELECT lane_id, queue, priority, enqueue_shard FROM {{.S}}.lanes
 (SELECT generation FROM {{.S}}.queue_ring_rotations EXCEPT SELECT generation FROM {{.S}}.queue_ring_prunes)
 {{end}}
 
-{{/* One row per attempt that the claim ring knows. */}}
+{{/* One row per attempt that the claim ring knows, with the shape of its claim. */}}
 {{define "all_attempts"}}
-    SELECT b.tableoid::regclass::text AS stands_in, b.claim_generation, b.batch_id, b.ready_generation, b.lane_id,
+    SELECT l.tableoid::regclass::text AS stands_in, l.claim_generation, true AS local, l.batch_id, l.ready_generation, l.lane_id,
+           l.batch_id * 4096 AS receipt_id, l.job_id, l.run_lease, l.lane_seq
+      FROM {{.S}}.lease_claims l
+     UNION ALL
+    SELECT b.tableoid::regclass::text AS stands_in, b.claim_generation, false, b.batch_id, b.ready_generation, b.lane_id,
            b.batch_id * 4096 + m.place - 1 AS receipt_id, m.job_id, m.run_lease, m.lane_seq
       FROM {{.S}}.lease_claim_batches b
      CROSS JOIN LATERAL unnest(b.job_ids, b.run_leases, b.lane_seqs) WITH ORDINALITY AS m(job_id, run_lease, lane_seq, place)
 {{end}}
 
-{{/* One row per closed receipt and closure that covers it. */}}
+{{/* One row per closed receipt and closure that covers it. A closure of another shape than its claim's closes nothing: the
+     proofs don't see it. */}}
 {{define "all_closures"}}
-    SELECT c.tableoid::regclass::text AS stands_in, c.claim_generation, c.batch_id, c.ready_generation, c.lane_id, c.outcome, n.receipt_id
+    SELECT l.tableoid::regclass::text AS stands_in, l.claim_generation, true AS local, l.receipt_id / 4096 AS batch_id, l.ready_generation,
+           l.lane_id, l.outcome, l.receipt_id
+      FROM {{.S}}.lease_claim_closures l
+     UNION ALL
+    SELECT c.tableoid::regclass::text AS stands_in, c.claim_generation, false, c.batch_id, c.ready_generation, c.lane_id, c.outcome, n.receipt_id
       FROM {{.S}}.lease_claim_closure_batches c
      CROSS JOIN LATERAL unnest(c.receipt_ranges * int8multirange(int8range(c.batch_id * 4096, c.batch_id * 4096 + 4096))) AS r
      CROSS JOIN LATERAL generate_series(lower(r), upper(r) - 1) AS n(receipt_id)
@@ -68,7 +77,7 @@ WITH spent AS MATERIALIZED ({{template "all_spent" .}}
     SELECT d.job_id, d.lane_id, 'scheduled', 'deferred_jobs', NULL FROM {{.S}}.deferred_jobs d
      UNION ALL
     SELECT a.job_id, a.lane_id, 'running', a.stands_in, a.claim_generation
-      FROM ({{template "all_attempts" .}}) a LEFT JOIN closures c USING (claim_generation, receipt_id) WHERE c.receipt_id IS NULL
+      FROM ({{template "all_attempts" .}}) a LEFT JOIN closures c USING (claim_generation, local, receipt_id) WHERE c.receipt_id IS NULL
      UNION ALL
     SELECT coalesce(e.job_id, r.job_id), e.lane_id, e.state, e.stands_in, e.ready_generation
       FROM ended e LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq)
@@ -107,6 +116,8 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM places) looked LEFT JOIN (
             UNION ALL SELECT lane_id, -claimed_count, 0, 0 FROM {{.S}}.ready_claim_attempt_batches
             UNION ALL SELECT lane_id, 0, claimed_count, 0 FROM {{.S}}.lease_claim_batches
             UNION ALL SELECT lane_id, 0, -closed_count, 0 FROM {{.S}}.lease_claim_closure_batches
+            UNION ALL SELECT lane_id, 0, 1, 0 FROM {{.S}}.lease_claims
+            UNION ALL SELECT lane_id, 0, -1, 0 FROM {{.S}}.lease_claim_closures
             UNION ALL SELECT lane_id, 0, 0, completed_count FROM {{.S}}.receipt_completion_batches
             UNION ALL SELECT lane_id, 0, 0, 1 FROM {{.S}}.done_entries WHERE state = 'completed') s
      GROUP BY lane_id

@@ -19,7 +19,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches)
 /* awa:Audit */
 WITH spent AS MATERIALIZED ({{template "all_spent" .}}
 )
-SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches) looked LEFT JOIN (
+SELECT looked.n, f.* FROM (SELECT (SELECT count(*) FROM {{.S}}.lease_claim_batches) + (SELECT count(*) FROM {{.S}}.lease_claims) AS n) looked LEFT JOIN (
     SELECT a.stands_in, a.claim_generation, a.lane_id, a.job_id,
            format('attempt %s/%s of claim batch %s has %s at position %s of ready generation %s', a.job_id, a.run_lease, a.batch_id,
                   CASE WHEN r.job_id IS NULL THEN 'no ready row' WHEN r.job_id <> a.job_id THEN format('the ready row of job %s', r.job_id)
@@ -69,7 +69,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
         SELECT c.stands_in, c.claim_generation, c.lane_id, a.job_id,
                format('receipt %s was closed as %s, and %s', c.receipt_id, c.outcome,
                       CASE WHEN a.receipt_id IS NULL THEN 'its slot holds no such claim' ELSE 'its claim says another lane or ready generation' END)
-          FROM closures c LEFT JOIN attempts a USING (claim_generation, receipt_id)
+          FROM closures c LEFT JOIN attempts a USING (claim_generation, local, receipt_id)
          WHERE (a.lane_id, a.ready_generation) IS DISTINCT FROM (c.lane_id, c.ready_generation)
          UNION ALL
         SELECT c.tableoid::regclass::text, c.claim_generation, c.lane_id, NULL,
@@ -92,7 +92,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
            format('attempt %s/%s was closed as %s, and %s', a.job_id, a.run_lease, c.outcome,
                   CASE WHEN e.lane_seq IS NOT NULL THEN format('its job ended as %s', e.state) ELSE 'its job went nowhere' END)
       FROM ({{template "all_attempts" .}}) a
-      JOIN closures c USING (claim_generation, receipt_id)
+      JOIN closures c USING (claim_generation, local, receipt_id)
       LEFT JOIN ended e ON e.ready_generation = a.ready_generation AND e.lane_id = a.lane_id AND e.lane_seq = a.lane_seq
       LEFT JOIN {{.S}}.ready_entries n ON n.job_id = a.job_id AND n.run_lease = a.run_lease
      WHERE a.ready_generation IN {{template "unpruned_ready" .}}
@@ -128,7 +128,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM ended) looked LEFT JOIN (
 {{define "one_open_claim_audit"}}
 /* awa:Audit */
 WITH open AS MATERIALIZED (
-    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, receipt_id)
+    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, local, receipt_id)
      WHERE c.receipt_id IS NULL
 )
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM open) looked LEFT JOIN (
@@ -141,7 +141,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM open) looked LEFT JOIN (
 {{define "open_claim_is_newest_audit"}}
 /* awa:Audit */
 WITH open AS MATERIALIZED (
-    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, receipt_id)
+    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, local, receipt_id)
      WHERE c.receipt_id IS NULL
 ), newest AS MATERIALIZED (
     SELECT job_id, max(run_lease) AS run_lease FROM {{.S}}.ready_entries GROUP BY job_id
@@ -156,7 +156,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM open) looked LEFT JOIN (
 {{define "open_claim_keeps_slots_audit"}}
 /* awa:Audit */
 WITH open AS MATERIALIZED (
-    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, receipt_id)
+    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, local, receipt_id)
      WHERE c.receipt_id IS NULL
 )
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM open) looked LEFT JOIN (

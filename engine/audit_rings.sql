@@ -81,6 +81,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches)
                coalesce(pg_sequence_last_value('{{.S}}.job_id_seq'), 0) AS last
          UNION ALL
         SELECT 'claim_batch_id_seq', (SELECT max(batch_id) FROM (SELECT max(batch_id) AS batch_id FROM {{.S}}.lease_claim_batches
+                                       UNION ALL SELECT max(batch_id) FROM {{.S}}.lease_claims
                                        UNION ALL SELECT max(batch_id) FROM {{.S}}.ready_claim_attempt_batches) b),
                coalesce(pg_sequence_last_value('{{.S}}.claim_batch_id_seq'), 0)) v
      WHERE v.used > v.last LIMIT 20) f ON true
@@ -104,7 +105,11 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM histories) looked LEFT JOIN
 {{define "rescue_cursors_audit"}}
 /* awa:Audit */
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.claim_ring_slots) looked LEFT JOIN (
-    SELECT 'claim_ring_slots', NULL::bigint, NULL::integer, NULL::bigint, format('slot %s has the rescue cursor of batch %s, and holds no claim', slot, rescue_cursor_batch_id)
+    SELECT 'claim_ring_slots', NULL::bigint, NULL::integer, NULL::bigint, format('slot %s has the %s cursor at %s, and holds no such claim', slot, sweep, batch_id)
       FROM {{.S}}.claim_ring_slots s
-     WHERE rescue_cursor_batch_id IS NOT NULL AND NOT EXISTS (SELECT FROM {{.S}}.lease_claim_batches b WHERE b.claim_slot = s.slot) LIMIT 20) f ON true
+     CROSS JOIN LATERAL (VALUES ('batch_rescue', false, batch_rescue_cursor_batch_id), ('rescue', true, rescue_cursor_batch_id),
+                                ('batch_deadline', false, batch_deadline_cursor_batch_id), ('deadline', true, deadline_cursor_batch_id)) c(sweep, local, batch_id)
+     WHERE batch_id IS NOT NULL
+       AND CASE WHEN local THEN NOT EXISTS (SELECT FROM {{.S}}.lease_claims b WHERE b.claim_slot = s.slot)
+                ELSE NOT EXISTS (SELECT FROM {{.S}}.lease_claim_batches b WHERE b.claim_slot = s.slot) END LIMIT 20) f ON true
 {{end}}

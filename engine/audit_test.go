@@ -158,8 +158,8 @@ var corruptions = []corruption{
 	{"AttemptsWithinMax", "at run lease 0", []string{`UPDATE %s.ready_entries SET attempt = 1 WHERE job_id = 6`}},
 	{"CountsAreExact", `queue "q", priority 2`, []string{`UPDATE %s.ready_claim_attempt_batches SET claimed_count = 2 WHERE batch_id = 3`}},
 	{"ErrorsAreBounded", "no list of at most twenty", []string{`UPDATE %s.done_entries SET errors = '{}'`}},
-	{"CursorsAreOfTheirSlot", "slot 0 has the rescue cursor of batch 9", []string{
-		`TRUNCATE %s.lease_claim_batches_0`, `UPDATE %s.claim_ring_slots SET rescue_cursor_claimed_at = now(), rescue_cursor_batch_id = 9 WHERE slot = 0`,
+	{"CursorsAreOfTheirSlot", "slot 0 has the batch_rescue cursor at 9", []string{
+		`TRUNCATE %s.lease_claim_batches_0`, `UPDATE %s.claim_ring_slots SET batch_rescue_cursor_claimed_at = now(), batch_rescue_cursor_batch_id = 9 WHERE slot = 0`,
 	}},
 	{"RingIsNotOverrun", "the state row says 5 slots, and there are 4", []string{`UPDATE %s.queue_ring_state SET slot_count = 5`}},
 	{"RingIsNotOverrun", "claim_ring, generation 1: the ledger puts it into slot 0", []string{`UPDATE %s.claim_ring_rotations SET slot = 0 WHERE generation = 1`}},

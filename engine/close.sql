@@ -47,14 +47,18 @@ LOCK TABLE {{.S}}.ready_entries_{{.Queue}}, {{.S}}.receipt_completion_batches_{{
            FROM (SELECT a.attempts[1]::integer AS lo, (cardinality(a.attempts) - 1) / 2 AS n) i)
 {{- end}}
 
-{{/* What is open of what was asked: the members of existing claims that no closure covers. Neither generation may be
-     pruned: a pruned claim generation had no open attempt left, and a pruned ready generation neither, so that nothing
-     found is the right answer then, too. */}}
-{{define "open_members"}}
-WITH guard AS MATERIALIZED (
+{{/* Neither generation may be pruned: a pruned claim generation had no open attempt left, and a pruned ready generation
+     neither, so that nothing found is the right answer then, too. */}}
+{{define "places_stand"}}
+{{- ""}}guard AS MATERIALIZED (
     SELECT NOT EXISTS (SELECT FROM {{.S}}.claim_ring_prunes WHERE generation = $1::bigint)
        AND NOT EXISTS (SELECT FROM {{.S}}.queue_ring_prunes WHERE generation = ANY ($2::bigint[])) AS ok
-), asked AS MATERIALIZED (
+)
+{{- end}}
+
+{{/* What is open of what was asked: the members of existing claims that no closure covers. */}}
+{{define "open_members"}}
+WITH {{template "places_stand" .}}, asked AS MATERIALIZED (
     SELECT u.batch_id, u.attempts::bigint[] AS attempts, u.place
       FROM unnest($3::bigint[], $4::text[]) WITH ORDINALITY AS u(batch_id, attempts, place)
 ), found AS MATERIALIZED (
@@ -69,10 +73,7 @@ WITH guard AS MATERIALIZED (
 
 {{/* The same for a sweep, which has read the receipts that it asks for itself. */}}
 {{define "open_receipts"}}
-WITH guard AS MATERIALIZED (
-    SELECT NOT EXISTS (SELECT FROM {{.S}}.claim_ring_prunes WHERE generation = $1::bigint)
-       AND NOT EXISTS (SELECT FROM {{.S}}.queue_ring_prunes WHERE generation = ANY ($2::bigint[])) AS ok
-), found AS MATERIALIZED (
+WITH {{template "places_stand" .}}, found AS MATERIALIZED (
     SELECT b.*, a.receipts::int8multirange * b.receipt_ranges
                 - {{template "closed_of_batch" .}} AS closing
       FROM unnest($3::bigint[], $4::text[]) AS a(batch_id, receipts) CROSS JOIN LATERAL {{template "claim_of_batch" .}} b

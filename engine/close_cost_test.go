@@ -57,7 +57,11 @@ func (b *bundle) completeBuffers(t *testing.T, batch int64) int {
 			return err
 		}
 		last := batch*4096 + 499
-		asked := fmt.Sprintf("{[%d,%d)}", last, last+1)
+		var job int64
+		if err := tx.QueryRow(ctx, `SELECT job_ids[500] FROM `+pgx.Identifier{b.schema, "lease_claim_batches_0"}.Sanitize()+` WHERE batch_id = $1`, batch).Scan(&job); err != nil {
+			return err
+		}
+		asked := fmt.Sprintf("{499,%d,1}", job)
 		args := []any{int64(0), []int64{0}, []int64{batch}, []string{asked}, nil}
 		for range 2 { // the first one also fills the caches of the connection
 			if err := tx.QueryRow(ctx, `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+statement, args...).Scan(&text); err != nil {

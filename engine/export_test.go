@@ -27,3 +27,9 @@ func (e *Engine) Finished(queue string, generation int64) bool {
 	}
 	return len(lanes) > 0
 }
+
+// Forged is the receipt with another job.
+func Forged(r Receipt, job int64) Receipt {
+	r.job = job
+	return r
+}

@@ -96,7 +96,7 @@ func rescueTakesTheOldest(p Step) error {
 			return fmt.Errorf("attempt %s of time %d was rescued, too young for %s", c.ID(), c.ClaimedAt, rescue)
 		}
 		for left := range p.Post.OpenClaims() {
-			if byAge(left, c) < 0 {
+			if left.ClaimedAt < rescue.Now-rescue.Older && byAge(left, c) < 0 {
 				return fmt.Errorf("attempt %s was rescued, and the older %s was not", c.ID(), left.ID())
 			}
 		}
