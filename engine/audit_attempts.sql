@@ -80,7 +80,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
 {{end}}
 
 {{/* P2. Closing an attempt and writing where its job goes is one transaction. A closure alone is worse than none: what is
-     closed nobody will rescue (hazard 24). A requeued job's new row stands in the same generation or a younger one, so
+     closed nobody will rescue (hazard 24). The new row of a job that was requeued, or retried after it failed, stands in the same generation or a younger one, so
      that it outlives the row that it came from. */}}
 {{define "closure_has_outcome_audit"}}
 /* awa:Audit */
@@ -97,7 +97,6 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
       LEFT JOIN {{.S}}.ready_entries n ON n.job_id = a.job_id AND n.run_lease = a.run_lease
      WHERE a.ready_generation IN {{template "unpruned_ready" .}}
        AND CASE c.outcome WHEN 'completed' THEN e.state IS DISTINCT FROM 'completed'
-                          WHEN 'failed' THEN e.state IS DISTINCT FROM 'failed'
                           ELSE (e.state = 'failed') IS NOT TRUE AND n.job_id IS NULL OR e.state = 'completed' END LIMIT 20) f ON true
 {{end}}
 

@@ -20,6 +20,9 @@ type Config struct {
 	Queues map[string]QueueConfig
 	// MaintenanceLockTimeout bounds each lock wait of a prune. Zero means 50 ms; at least a millisecond, at most an hour.
 	MaintenanceLockTimeout time.Duration
+	// CarryLimit is how many failed rows a prune carries while it has a slot to itself; more are carried before, under a
+	// lock that lets readers in. Zero means 10,000; at most a million.
+	CarryLimit int
 	// MaxArgsBytes bounds the arguments of one job. Zero means 1 MiB; at most 32 MiB.
 	MaxArgsBytes int
 	// Now, when set, replaces the server's clock in every operation that needs the time, so that tests need not wait.
@@ -46,6 +49,7 @@ const (
 	maxSlots           = 64
 	maxAttemptsLimit   = 1_000_000
 	maxLockWait        = time.Hour
+	maxCarryLimit      = 1_000_000
 	// The server's form of JSON has at most 256 MiB and may take six times the text: [0,0,…] does.
 	maxArgsLimit = 32 << 20
 )
@@ -81,6 +85,12 @@ func (c Config) withDefaults(op string) (Config, error) {
 	// PostgreSQL counts lock_timeout in milliseconds and reads 0 as "wait for ever".
 	if c.MaintenanceLockTimeout < time.Millisecond || c.MaintenanceLockTimeout > maxLockWait {
 		return c, invalid(op, fmt.Sprintf("MaintenanceLockTimeout %s", c.MaintenanceLockTimeout), "outside 1ms..%s", maxLockWait)
+	}
+	if c.CarryLimit == 0 {
+		c.CarryLimit = 10_000
+	}
+	if c.CarryLimit < 0 || c.CarryLimit > maxCarryLimit {
+		return c, invalid(op, fmt.Sprintf("CarryLimit %d", c.CarryLimit), "outside 1..%d", maxCarryLimit)
 	}
 	if c.MaxArgsBytes == 0 {
 		c.MaxArgsBytes = 1 << 20

@@ -75,3 +75,7 @@ func included(n parse.Node) map[string]bool {
 	}
 	return names
 }
+
+// BodyColumns and HydratedBody are the two lists of a body's columns.
+func BodyColumns(e *Engine) string  { return e.sql.get("body_columns", children{}) }
+func HydratedBody(e *Engine) string { return e.sql.get("hydrated_body", children{}) }

@@ -1,5 +1,5 @@
 {{/* The newest ready row of the job tells where it is: every attempt but the newest was closed and routed on. A deferred
-     job has none, or only rows of attempts before. */}}
+     job, and one with a wide end, has none or only rows of attempts before. */}}
 {{define "job"}}
 /* awa:Job */
 WITH newest AS MATERIALIZED (
@@ -20,6 +20,8 @@ WITH newest AS MATERIALIZED (
     SELECT d.state, d.finalized_at, d.errors
       FROM newest n JOIN {{.S}}.done_entries d
         ON d.ready_slot = n.ready_slot AND d.lane_id = n.lane_id AND d.lane_seq = n.lane_seq
+), wide AS MATERIALIZED (
+    SELECT * FROM {{.S}}.done_entries WHERE job_id = $1::bigint AND kind IS NOT NULL
 ), found AS (
     SELECT CASE WHEN (SELECT count(*) FROM evidence) = 0 THEN 'available'
                 WHEN (SELECT count(*) FROM completion) > 0 THEN 'completed'
@@ -32,7 +34,9 @@ WITH newest AS MATERIALIZED (
            (SELECT claimed_at FROM claim) AS claimed_at, (SELECT deadline_at FROM claim) AS deadline_at,
            NULL::timestamptz AS run_at
       FROM newest n
-     WHERE NOT EXISTS (SELECT FROM {{.S}}.deferred_jobs WHERE job_id = $1::bigint)
+     WHERE NOT EXISTS (SELECT FROM {{.S}}.deferred_jobs WHERE job_id = $1::bigint) AND NOT EXISTS (SELECT FROM wide)
+     UNION ALL
+    SELECT w.state, w.lane_id, w.kind, w.args, w.max_attempts, w.created_at, w.run_lease, w.attempt, w.errors, w.finalized_at, NULL, NULL, w.run_at FROM wide w
      UNION ALL
     SELECT 'scheduled', d.lane_id, d.kind, d.args, d.max_attempts, d.created_at, d.run_lease, d.attempt, coalesce(d.errors, '[]'), NULL, NULL, NULL, d.run_at
       FROM {{.S}}.deferred_jobs d WHERE d.job_id = $1::bigint

@@ -15,8 +15,7 @@ type PruneStatus string
 const (
 	// Pruned: the oldest sealed slot was proven spent and truncated.
 	Pruned PruneStatus = "pruned"
-	// PruneSkippedActive: the oldest sealed slot is still needed: by a job not handed out, an open attempt, or a
-	// failed row inside its retention.
+	// PruneSkippedActive: the oldest sealed slot is still needed, by a job not handed out or an open attempt.
 	PruneSkippedActive PruneStatus = "skipped_active"
 	// PruneBlocked: somebody holds a lock on the slot, or another maintenance transaction is at work.
 	PruneBlocked PruneStatus = "blocked"
@@ -37,8 +36,9 @@ type PruneOutcome struct {
 // PruneQueue truncates the oldest sealed slot of the queue ring if it is proven spent: every ready row handed out, no
 // attempt of them open, no producer with uncommitted rows. What the slot held of history enters the permanent counts.
 //
-// failedRetention is how long failed rows are kept at least, counted from their end; fractions of a second round up, 0
-// keeps none. A slot with failed rows inside it is skipped (this version does not carry them forward).
+// failedRetention is how long failed rows are kept at least, counted from their end, however fast the ring turns (P8):
+// a row inside it is carried to the current slot, with its body, in the same transaction. Fractions of a second round
+// up; 0 keeps none. Cancelled rows are not kept. Past it a row is counted in Counts.PrunedFailed, for ever.
 //
 // Each wait for a lock is bounded by Config.MaintenanceLockTimeout, and a holder seen by two calls of this engine in a
 // row isn't waited for at all (P7). It is safe with any number of leaders. Errors: ErrInvalid; ErrCorrupt when the rows
@@ -73,7 +73,10 @@ type pruning struct {
 	retention int64  // seconds
 	lockWait  string // the session's own lock_timeout
 
-	out PruneOutcome
+	current int64      // generation that rows are carried to
+	cutoff  *time.Time // failed rows from here on are carried; nil: none are
+	carried bool       // before the exclusive locks, since they are many
+	out     PruneOutcome
 }
 
 func (p *pruning) run(ctx context.Context) (PruneOutcome, error) {
@@ -89,6 +92,9 @@ func (p *pruning) run(ctx context.Context) (PruneOutcome, error) {
 	if err != nil {
 		return PruneOutcome{}, err
 	}
+	if p.out.Status != Pruned {
+		p.out.CarriedFailedRows = 0 // whatever was carried was rolled back
+	}
 	return p.out, nil
 }
 
@@ -102,6 +108,7 @@ func (p *pruning) steps(ctx context.Context, t *txn) error {
 		return nil
 	}
 	g := w.sealed()[0]
+	p.current = w.current()
 	at := children{Ring: p.ring, Queue: p.ring.slot(g), Claim: p.ring.slot(g)}
 	p.out.Generation = g
 	if _, err := t.Exec(ctx, p.e.sql.get("lock_slot", at), p.ring.slot(g)); err != nil {
@@ -113,6 +120,9 @@ func (p *pruning) steps(ctx context.Context, t *txn) error {
 	}
 	if active, err := p.refuse(ctx, t, at); err != nil || active || known {
 		return err // Status is PruneBlocked from the start
+	}
+	if blocked, err := p.carryMany(ctx, t, at); err != nil || blocked {
+		return err
 	}
 	if err := p.lockChildren(ctx, t, at); err != nil {
 		return err
@@ -135,6 +145,9 @@ func (p *pruning) lockRing(ctx context.Context, t *txn) (w window, err error) {
 	b.Queue(sql.get("lock_prune_mutex", children{}))
 	b.Queue(sql.get("lock_ring", children{Ring: p.ring}))
 	b.Queue(sql.get("read_window", children{Ring: p.ring})).QueryRow(func(row pgx.Row) error { return row.Scan(&w) })
+	if p.ring.name == "queue" {
+		b.Queue(sql.get("retention_cutoff", children{}), p.e.now(), p.retention).QueryRow(func(row pgx.Row) error { return row.Scan(&p.cutoff) })
+	}
 	return w, send(ctx, t, &b)
 }
 
@@ -169,7 +182,8 @@ func (p *pruning) lookForHolders(ctx context.Context, t *txn, at children) (know
 }
 
 // lockChildren makes the slot this transaction's own: the gate child with a bounded wait, the others at once. The
-// setting is per lock, and goes back to what it was (hazard 15).
+// setting is per lock, and goes back to what it was (hazard 15). After carryMany nothing is waited for: it holds a lock
+// that somebody with a lock on the gate child may be waiting for.
 func (p *pruning) lockChildren(ctx context.Context, t *txn, at children) error {
 	sql := p.e.sql
 	var b pgx.Batch
@@ -177,7 +191,11 @@ func (p *pruning) lockChildren(ctx context.Context, t *txn, at children) error {
 		// The proof reads the claim ring; its locks come before the queue ring's.
 		b.Queue(sql.get("share_claim_children", children{}))
 	}
-	b.Queue(sql.get("lock_gate", at))
+	if p.carried {
+		b.Queue(sql.get("lock_gate_now", at))
+	} else {
+		b.Queue(sql.get("lock_gate", at))
+	}
 	b.Queue(sql.get("lock_rest", at))
 	b.Queue(sql.get("restore_lock_timeout", children{}), p.lockWait)
 	return send(ctx, t, &b)
@@ -187,12 +205,8 @@ func (p *pruning) lockChildren(ctx context.Context, t *txn, at children) error {
 // slot can't have become current or pruned meanwhile, since the ring's mutex is held. Contradictions are errors.
 func (p *pruning) prove(ctx context.Context, t *txn, at children) (spent bool, err error) {
 	var facts proof
-	args := []any{p.out.Generation}
-	if p.ring.name == "queue" {
-		args = append(args, p.e.now(), p.retention)
-	}
-	row := t.QueryRow(ctx, p.e.sql.get(p.ring.name+"_slot_proof", at), args...)
-	if err := row.Scan(&facts.unclaimed, &facts.open, &facts.retained, &facts.overlap, &facts.stray); err != nil {
+	row := t.QueryRow(ctx, p.e.sql.get(p.ring.name+"_slot_proof", at), p.out.Generation)
+	if err := row.Scan(&facts.unclaimed, &facts.open, &facts.overlap, &facts.stray); err != nil {
 		return false, err
 	}
 	if why := facts.contradiction(); why != "" {
@@ -208,12 +222,11 @@ func (p *pruning) prove(ctx context.Context, t *txn, at children) (spent bool, e
 type proof struct {
 	unclaimed bool // a ready row that no evidence of the same slot and generation covers
 	open      bool // a receipt that no closure covers
-	retained  bool // a failed row inside the floor
 	overlap   bool // two closures, or two pieces of evidence, of the same attempt
 	stray     bool // evidence, history or a closure for something that isn't there, or rows of another generation
 }
 
-func (p proof) spent() bool { return !p.unclaimed && !p.open && !p.retained }
+func (p proof) spent() bool { return !p.unclaimed && !p.open }
 
 // contradiction names what can't be: equal counts could hide a double closure beside an open claim, sets can't.
 func (p proof) contradiction() string {
@@ -226,14 +239,17 @@ func (p proof) contradiction() string {
 	return ""
 }
 
-// truncate adds what is lost to the permanent counts, appends the generation to the prune ledger and truncates, all or
+// truncate carries failed rows inside the floor on, adds what is lost to the permanent counts, appends the generation to the prune ledger and truncates, all or
 // nothing. An empty slot needs no TRUNCATE, which would only leave dead rows in the catalogue (hazard 27).
 func (p *pruning) truncate(ctx context.Context, t *txn, at children) error {
 	sql := p.e.sql
 	var holds bool
 	var b pgx.Batch
 	if p.ring.name == "queue" {
-		b.Queue(sql.get("fold_rollups", at))
+		if !p.carried {
+			p.queueCarry(&b, at)
+		}
+		b.Queue(sql.get("fold_rollups", at), p.cutoff)
 	} else {
 		b.Queue(sql.get("reset_rescue_cursor", at))
 	}

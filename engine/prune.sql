@@ -60,6 +60,39 @@ SELECT before.setting FROM (SELECT current_setting('lock_timeout') AS setting) b
 SELECT set_config('lock_timeout', $1::text, true)
 {{end}}
 
+{{/* All decisions of a prune about age use this one value (hazard 29); null keeps no failed row. */}}
+{{define "retention_cutoff"}}
+/* awa:PruneQueue */
+SELECT CASE WHEN $2::bigint > 0 THEN coalesce($1::timestamptz, now()) - $2::bigint * interval '1 second' END
+{{end}}
+
+{{/* A failed row inside the floor. Cancelled rows are not: that was somebody's decision. */}}
+{{define "inside_floor"}}d.state = 'failed' AND d.finalized_at >= $1::timestamptz{{end}}
+
+{{define "many_to_carry"}}
+/* awa:PruneQueue */
+SELECT count(*) > $2::integer FROM (SELECT FROM {{.S}}.done_entries_{{.Queue}} d WHERE {{template "inside_floor"}} LIMIT $2::integer + 1) few
+{{end}}
+
+{{/* Lets readers in, and keeps out whoever would take a row out that is being carried. */}}
+{{define "share_done"}}
+/* awa:PruneQueue */
+LOCK TABLE {{.S}}.done_entries_{{.Queue}} IN SHARE MODE NOWAIT
+{{end}}
+
+{{/* Into the current slot ($2 of generation $3), which can't change: the ring's mutex is held. Wide rows stay as they
+     are, narrow ones get their ready row's body. The key can't be there, since a lane's sequence never goes back, so
+     that there is no ON CONFLICT: a row that was there would be lost in silence (P8, hazard 8). */}}
+{{define "carry"}}
+/* awa:PruneQueue */
+INSERT INTO {{.S}}.done_entries
+       (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, state, finalized_at, errors, run_at, {{template "body_columns"}})
+SELECT $2::smallint, $3::bigint, d.lane_id, d.lane_seq, d.job_id, d.run_lease, d.attempt, d.state, d.finalized_at, d.errors, d.run_at, {{template "hydrated_body"}}
+  FROM {{.S}}.done_entries_{{.Queue}} d
+  LEFT JOIN {{.S}}.ready_entries_{{.Queue}} r ON d.kind IS NULL AND r.lane_id = d.lane_id AND r.lane_seq = d.lane_seq
+ WHERE {{template "inside_floor"}}
+{{end}}
+
 {{define "share_claim_children"}}
 /* awa:PruneQueue */
 LOCK TABLE {{.S}}.lease_claim_batches, {{.S}}.lease_claims, {{.S}}.lease_claim_closure_batches, {{.S}}.lease_claim_closures IN ACCESS SHARE MODE
@@ -70,12 +103,18 @@ LOCK TABLE {{.S}}.lease_claim_batches, {{.S}}.lease_claims, {{.S}}.lease_claim_c
 LOCK TABLE {{.S}}.{{.Ring.Gate}}_{{.Queue}} IN ACCESS EXCLUSIVE MODE
 {{end}}
 
+{{define "lock_gate_now"}}
+/* awa:Prune */
+LOCK TABLE {{.S}}.{{.Ring.Gate}}_{{.Queue}} IN ACCESS EXCLUSIVE MODE NOWAIT
+{{end}}
+
 {{define "lock_rest"}}
 /* awa:Prune */
 LOCK TABLE {{range $i, $child := .Ring.Rest}}{{if $i}}, {{end}}{{$.S}}.{{$child}}_{{$.Queue}}{{end}} IN ACCESS EXCLUSIVE MODE NOWAIT
 {{end}}
 
-{{/* The queue slot by sets: all lanes, evidence of the same slot and generation, no cursor. */}}
+{{/* The queue slot by sets: all lanes, evidence of the same slot and generation, no cursor. A wide row is no history of
+     this slot's positions: it has none of its own here. */}}
 {{define "queue_slot_proof"}}
 /* awa:PruneQueue */
 WITH ready AS MATERIALIZED (
@@ -87,7 +126,7 @@ WITH ready AS MATERIALIZED (
     SELECT lane_id, range_agg(seqs) AS seqs, sum(n) AS n
       FROM (SELECT lane_id, lane_seqs AS seqs, completed_count AS n FROM {{.S}}.receipt_completion_batches_{{.Queue}}
             UNION ALL
-            SELECT lane_id, int8multirange(int8range(lane_seq, lane_seq + 1)), 1 FROM {{.S}}.done_entries_{{.Queue}}) h
+            SELECT lane_id, int8multirange(int8range(lane_seq, lane_seq + 1)), 1 FROM {{.S}}.done_entries_{{.Queue}} WHERE kind IS NULL) h
      GROUP BY lane_id
 ), closed AS MATERIALIZED (
     SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(closed_count), 0) AS n
@@ -97,14 +136,12 @@ WITH ready AS MATERIALIZED (
 )
 SELECT EXISTS (SELECT FROM ready r LEFT JOIN spent s USING (lane_id) WHERE NOT isempty(r.seqs - coalesce(s.seqs, '{}'))),
        {{template "queue_slot_open" .}},
-       $3::bigint > 0 AND EXISTS (SELECT FROM {{.S}}.done_entries_{{.Queue}}
-                                   WHERE state = 'failed'
-                                     AND finalized_at >= coalesce($2::timestamptz, now()) - $3::bigint * interval '1 second'),
        EXISTS (SELECT FROM spent s WHERE s.n <> (SELECT sum(upper(r) - lower(r)) FROM unnest(s.seqs) r))
        OR EXISTS (SELECT FROM history h WHERE h.n <> (SELECT sum(upper(r) - lower(r)) FROM unnest(h.seqs) r))
        OR (SELECT n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(receipts) r) FROM closed),
        EXISTS (SELECT FROM spent s LEFT JOIN ready r USING (lane_id) WHERE NOT isempty(s.seqs - coalesce(r.seqs, '{}')))
        OR EXISTS (SELECT FROM history h LEFT JOIN spent s USING (lane_id) WHERE NOT isempty(h.seqs - coalesce(s.seqs, '{}')))
+       OR EXISTS (SELECT FROM {{.S}}.done_entries_{{.Queue}} d JOIN ready r USING (lane_id) WHERE d.kind IS NOT NULL AND r.seqs @> d.lane_seq)
 {{range .Ring.Children}}       OR EXISTS (SELECT FROM {{$.S}}.{{.}}_{{$.Queue}} WHERE ready_generation <> $1::bigint)
 {{end}}{{end}}
 
@@ -131,7 +168,6 @@ WITH claims AS MATERIALIZED (
 )
 SELECT false,
        {{template "claim_slot_open" .}},
-       false,
        claimed.n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(claimed.receipts) r)
        OR closed.n <> (SELECT coalesce(sum(upper(r) - lower(r)), 0) FROM unnest(closed.receipts) r),
        NOT isempty(closed.own - claimed.own) OR NOT isempty(closed.compact - claimed.compact)
@@ -139,14 +175,15 @@ SELECT false,
 {{end}}  FROM claimed, closed
 {{end}}
 
-{{/* Folds exactly what TRUNCATE removes: no filter by generation. */}}
+{{/* Folds exactly what TRUNCATE removes and the carry leaves: no filter by generation. */}}
 {{define "fold_rollups"}}
 /* awa:PruneQueue */
 INSERT INTO {{.S}}.queue_terminal_rollups AS total (queue, pruned_completed_count, pruned_failed_count)
 SELECT l.queue, sum(h.completed), sum(h.failed)
   FROM (SELECT lane_id, completed_count AS completed, 0 AS failed FROM {{.S}}.receipt_completion_batches_{{.Queue}}
         UNION ALL
-        SELECT lane_id, (state <> 'failed')::integer, (state = 'failed')::integer FROM {{.S}}.done_entries_{{.Queue}}) h
+        SELECT lane_id, (state <> 'failed')::integer, (state = 'failed')::integer
+          FROM {{.S}}.done_entries_{{.Queue}} d WHERE ({{template "inside_floor"}}) IS NOT TRUE) h
   JOIN {{.S}}.lanes l USING (lane_id)
  GROUP BY l.queue
     ON CONFLICT (queue) DO UPDATE

@@ -156,46 +156,44 @@ func TestEmptySlotIsPrunedWithoutTruncate(t *testing.T) {
 	})
 }
 
-// Failed rows keep their slot while they are inside the retention: to the second, the bound itself included, fractions
+// Failed rows are carried while they are inside the retention: to the second, the bound itself included, fractions
 // rounded up, 0 for none.
 func TestFailedRetention(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	var pruned engine.Counts
 	generation := int64(0)
 	for _, c := range []struct {
 		age, retention time.Duration
-		want           engine.PruneStatus
+		carried        int
 	}{
-		{0, time.Second, engine.PruneSkippedActive},
-		{time.Second, time.Second, engine.PruneSkippedActive},
-		{time.Second + time.Microsecond, time.Second, engine.Pruned},
-		{time.Second, time.Millisecond, engine.PruneSkippedActive},
-		{time.Second, 1, engine.PruneSkippedActive},
-		{2 * time.Second, time.Second + 1, engine.PruneSkippedActive},
-		{72 * time.Hour, 72 * time.Hour, engine.PruneSkippedActive},
-		{72*time.Hour + time.Millisecond, 72 * time.Hour, engine.Pruned},
-		{time.Hour, 100 * 366 * 24 * time.Hour, engine.PruneSkippedActive},
-		{0, 0, engine.Pruned},
-		{-time.Hour, 0, engine.Pruned}, // finalized in the future, by a clock that was set back
-		{-time.Hour, time.Second, engine.PruneSkippedActive},
+		{0, time.Second, 1},
+		{time.Second, time.Second, 1},
+		{time.Second + time.Microsecond, time.Second, 0},
+		{time.Second, time.Millisecond, 1},
+		{time.Second, 1, 1},
+		{2 * time.Second, time.Second + 1, 1},
+		{72 * time.Hour, 72 * time.Hour, 1},
+		{72*time.Hour + time.Millisecond, 72 * time.Hour, 0},
+		{time.Hour, 100 * 366 * 24 * time.Hour, 1},
+		{0, 0, 0},
+		{-time.Hour, 0, 0}, // finalized in the future, by a clock that was set back
+		{-time.Hour, time.Second, 1},
 	} {
 		attempts := b.claimNew(t, "q", 2)
-		if results, err := b.Fail(t.Context(), []engine.Failure{{Receipt: attempts[0].Receipt, Message: "m"}}); err != nil || results[0].Err != nil {
-			t.Fatal(results, err)
-		}
+		b.failAll(t, attempts[:1])
 		b.complete(t, attempts[1:])
 		b.wantRotate(t, rings[0], engine.Rotated, generation+1)
 		b.clock.advance(c.age)
 		out, err := b.PruneQueue(t.Context(), c.retention)
-		if err != nil || out.Status != c.want || out.Generation != generation {
-			t.Errorf("failed rows %s old, %s to be kept: %+v, %v, want %s", c.age, c.retention, out, err, c.want)
+		if err != nil || out.Status != engine.Pruned || out.Generation != generation || out.CarriedFailedRows != c.carried {
+			t.Errorf("failed rows %s old, %s to be kept: %+v, %v, want %d carried", c.age, c.retention, out, err, c.carried)
 		}
-		if out.Status != engine.Pruned {
-			b.wantCounts(t, "q", engine.Counts{Completed: 1, Failed: 1, PrunedCompleted: generation, PrunedFailed: generation})
-			b.wantPrune(t, rings[0], engine.Pruned, generation) // keeps none
-		}
+		pruned.PrunedCompleted++
+		pruned.PrunedFailed += 1 - int64(c.carried)
+		b.wantCounts(t, "q", engine.Counts{Failed: int64(c.carried), PrunedCompleted: pruned.PrunedCompleted, PrunedFailed: pruned.PrunedFailed})
+		b.exec(t, `DELETE FROM %s.done_entries`) // the next case has its own row
 		generation++
-		b.wantCounts(t, "q", engine.Counts{PrunedCompleted: generation, PrunedFailed: generation})
 	}
 }
 

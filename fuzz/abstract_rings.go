@@ -212,11 +212,21 @@ func (t *tables) done(rows pgx.Rows) error {
 	var slot, generation, seq, job, lease, attempt int
 	var lane int32
 	var at time.Time
-	if err := rows.Scan(&slot, &lane, &generation, &seq, &job, &lease, &attempt, &at); err != nil {
+	var maxAttempts *int // of a wide row
+	var limit *time.Duration
+	if err := rows.Scan(&slot, &lane, &generation, &seq, &job, &lease, &attempt, &at, &maxAttempts, &limit); err != nil {
 		return err
 	}
 	if err := inSlot("a done row", slot, generation, t.world.QueueSlots); err != nil {
 		return err
+	}
+	if maxAttempts != nil {
+		t.used(t.lanes[lane], seq)
+		t.flat.AddTerminal(model.TerminalRow{
+			Lane: t.lanes[lane], Seq: seq, Gen: generation, Job: job, Lease: lease, Attempt: attempt, MaxAttempts: *maxAttempts,
+			State: model.Failed, FinalizedAt: logical(at), Limit: timeLimit(limit), Wide: true,
+		})
+		return nil
 	}
 	e, there := t.entries[position{t.lanes[lane], generation, seq}]
 	if !there || e.Job != job || e.Lease+1 != lease || e.Attempt+1 != attempt {
@@ -234,7 +244,7 @@ func (t *tables) end(e model.EntryRow, state model.Outcome, at time.Time) error 
 	t.ended[place] = true
 	t.flat.AddTerminal(model.TerminalRow{
 		Lane: e.Lane, Seq: e.Seq, Gen: e.Gen, Job: e.Job, Lease: e.Lease + 1, Attempt: e.Attempt + 1, MaxAttempts: e.MaxAttempts,
-		State: state, FinalizedAt: logical(at),
+		State: state, FinalizedAt: logical(at), Limit: e.Limit,
 	})
 	return nil
 }

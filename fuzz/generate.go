@@ -38,6 +38,7 @@ var weights = []struct {
 	{"Commit", 1},
 	{"Rollback", 1},
 	{"Promote", 3},
+	{"RetryFailed", 4},
 	{"Counts", 2},
 	{"Job", 2},
 	{"Reopen", 1},
@@ -63,14 +64,19 @@ func (g *generator) possible(s model.Store) []string {
 			if len(g.attempts) == 0 {
 				continue
 			}
+		case "RetryFailed":
+			if !hasFailed(s) {
+				continue
+			}
 		case "Job":
 			if s.Vars().NextJob == 1 {
 				continue
 			}
 		}
 		weight := w.weight
-		if w.name == "PruneQueue" && heldByProducer(s) {
-			weight *= 5 // a moment that doesn't come often: a spent slot that only an open producer keeps
+		// Moments that don't come often: a spent slot that only an open producer keeps, or that holds failed rows.
+		if w.name == "PruneQueue" && (heldByProducer(s) || carries(s)) {
+			weight *= 5
 		}
 		names = append(names, slices.Repeat([]string{w.name}, weight)...)
 	}
@@ -82,6 +88,25 @@ func heldByProducer(s model.Store) bool {
 	ring := s.Vars().Queue
 	slot := s.QueueSlot(ring.Pruned)
 	return ring.Sealed(ring.Pruned) && slot.Uncommitted > 0 && slot.Waiting == 0 && slot.OpenClaims == 0
+}
+
+// carries says whether the oldest sealed slot is spent and holds failed rows.
+func carries(s model.Store) bool {
+	ring := s.Vars().Queue
+	slot := s.QueueSlot(ring.Pruned)
+	if !ring.Sealed(ring.Pruned) || slot.Uncommitted+slot.Waiting+slot.OpenClaims > 0 {
+		return false
+	}
+	for t := range s.TerminalsIn(ring.Pruned) {
+		if t.State == model.Failed {
+			return true
+		}
+	}
+	return false
+}
+
+func hasFailed(s model.Store) bool {
+	return slices.ContainsFunc(s.Terminals(), func(t model.TerminalRow) bool { return t.State == model.Failed })
 }
 
 // draw draws the next operation. Time stands still or moves on, never back.
@@ -141,7 +166,9 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	case "RotateClaims":
 		return model.RotateClaims{Now: g.now}
 	case "PruneQueue":
-		return model.PruneQueue{Retention: pick(t, "retention", []int{0, 0, 0, 3, g.boundary(s)}), Now: g.now}
+		return model.PruneQueue{Retention: pick(t, "retention", []int{0, 0, 9, 3, g.boundary(s)}), Now: g.now}
+	case "RetryFailed":
+		return g.drawRetry(t, s)
 	case "PruneClaims":
 		return model.PruneClaims{Now: g.now}
 	case "Counts":
@@ -161,6 +188,23 @@ func (g *generator) boundary(s model.Store) int {
 		}
 	}
 	return 1
+}
+
+// drawRetry draws each of the three ways to choose, by id with jobs among them that didn't fail.
+func (g *generator) drawRetry(t *rapid.T, s model.Store) model.Action {
+	a := model.RetryFailed{Limit: rapid.IntRange(1, 4).Draw(t, "limit"), Now: g.now}
+	by := pick(t, "by", []string{"queue", "kind", "jobs", "jobs"})
+	switch {
+	case by == "kind":
+		a.Kind = pick(t, "kind", []string{model.TheKind, model.TheKind, "other"})
+	case by == "queue" || s.Vars().NextJob == 1:
+		a.Queue = pick(t, "queue", g.world.Queues)
+	default:
+		for range rapid.IntRange(1, 3).Draw(t, "how many") {
+			a.Jobs = append(a.Jobs, rapid.IntRange(1, s.Vars().NextJob-1).Draw(t, "job"))
+		}
+	}
+	return a
 }
 
 // drawJob draws any job, or one of the few that are deferred.

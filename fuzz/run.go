@@ -121,6 +121,11 @@ func (r *run) count(a model.Action, result model.Result) {
 	switch res := result.(type) {
 	case model.Status:
 		r.counts[a.Name()+" "+string(res)]++
+	case model.QueuePrune:
+		r.counts[a.Name()+" "+string(res.Status)]++
+		r.counts[a.Name()+" carried"] += res.Carried
+	case model.Retried:
+		r.counts[a.Name()+" jobs"] += len(res.Jobs)
 	case model.JobView:
 		r.counts[a.Name()+" "+string(res.State)]++
 	case model.Claimed:

@@ -50,6 +50,7 @@ func (s *system) reopen(ctx context.Context) error {
 			Now:                    func() time.Time { return s.now },
 			Queues:                 s.world.policies(),
 			MaintenanceLockTimeout: 2 * time.Millisecond, // nobody but an open producer is ever in the way here
+			CarryLimit:             1,                    // so that rows are carried in both ways
 		})
 		if err != nil {
 			return err
@@ -76,6 +77,8 @@ func (s *system) runnable(a model.Action) bool {
 		return s.know(a.Attempts)
 	case model.JobOf:
 		return a.Job >= 1 && a.Job <= len(s.jobs)
+	case model.RetryFailed:
+		return s.knowJobs(a.Jobs)
 	}
 	return true
 }
@@ -87,6 +90,33 @@ func (s *system) know(attempts []model.AttemptID) bool {
 		}
 	}
 	return true
+}
+
+func (s *system) knowJobs(jobs []int) bool {
+	for _, job := range jobs {
+		if job < 1 || job > len(s.jobs) {
+			return false
+		}
+	}
+	return true
+}
+
+// ids are the database's ids of jobs.
+func (s *system) ids(jobs []int) []int64 {
+	ids := make([]int64, len(jobs))
+	for i, job := range jobs {
+		ids[i] = s.jobs[job-1]
+	}
+	return ids
+}
+
+// namesOf are the model's names of jobs that it knows.
+func (s *system) namesOf(ids []int64) []int {
+	names := make([]int, len(ids))
+	for i, id := range ids {
+		names[i] = s.names[id]
+	}
+	return names
 }
 
 // apply runs the operation on the engine and answers in the model's words.
@@ -166,7 +196,15 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 	case model.PruneQueue:
 		s.at(a.Now)
 		out, err := e.PruneQueue(ctx, seconds(a.Retention))
-		return model.Status(out.Status), err
+		return model.QueuePrune{Status: model.Status(out.Status), Carried: out.CarriedFailedRows}, err
+	case model.RetryFailed:
+		s.at(a.Now)
+		out, err := e.RetryFailed(ctx, engine.FailedJobs{Queue: a.Queue, Kind: a.Kind, IDs: s.ids(a.Jobs)}, a.Limit)
+		r := model.Retried{Jobs: s.namesOf(out.Retried), Matched: out.Matched, PrunedFailed: -1}
+		if out.PrunedFailedCount != nil {
+			r.PrunedFailed = int(*out.PrunedFailedCount)
+		}
+		return r, err
 	case model.PruneClaims:
 		s.at(a.Now)
 		out, err := e.PruneClaims(ctx)

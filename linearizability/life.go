@@ -194,7 +194,7 @@ func perhaps(c *call, staleAfter time.Duration) (m move, ok bool) {
 	case c.Op == opPruneQueue && (failed || c.Status == string(model.Pruned)):
 		// Of one job's rows, what a prune takes is what stands in sealed slots: so the slot is sealed first.
 		m.actions = []model.Action{model.RotateQueue{}, model.PruneQueue{}}
-		m.fits = sameAs(model.Pruned)
+		m.fits = sameAs(model.QueuePrune{Status: model.Pruned})
 	default:
 		return m, false
 	}

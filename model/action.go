@@ -105,13 +105,24 @@ type (
 	RotateClaims struct{ Now int }
 )
 
-// PruneQueue truncates the oldest sealed queue generation, when it is spent and holds no failed row that is
-// younger than Retention (P8; 0 turns it off). The answer is a [Status]; nothing disables it.
+// PruneQueue truncates the oldest sealed queue generation, when it is spent. Failed rows that are younger than
+// Retention are carried to the current generation (P8; 0 turns it off). The answer is a [QueuePrune]; nothing disables it.
 type PruneQueue struct{ Retention, Now int }
 
 // PruneClaims truncates the oldest sealed claim generation when each of its claims is closed. The answer is a
 // [Status]; nothing disables it.
 type PruneClaims struct{ Now int }
+
+// RetryFailed makes failed jobs available again, up to Limit of them, lowest id first: those of a queue, or those of a
+// kind (every job here is of kind "k"), or those that are named.
+//
+// The answer is [Retried]. Disabled with a limit less than 1, without such a queue, or unless it names exactly one of
+// the three.
+type RetryFailed struct {
+	Queue, Kind string
+	Jobs        []int
+	Limit, Now  int
+}
 
 // CountsOf asks for a queue's counts; its text name is Counts. The answer is [Counts].
 type CountsOf struct{ Queue string }

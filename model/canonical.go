@@ -49,9 +49,13 @@ func Canonical(s Store) string {
 			c.Attempt, c.MaxAttempts, c.ClaimedAt, c.Outcome, given("local", c.Local), given("deadline", c.Deadline))
 	}
 	for _, t := range f.terminals {
+		shape := given("limit", t.Limit)
+		if t.Wide {
+			shape += " wide=true"
+		}
 		fmt.Fprintf(&b, "terminal lane=%s seq=%d generation=%d job=%d lease=%d attempt=%d max_attempts=%d state=%s "+
-			"finalized_at=%d\n",
-			f.config.LaneName(t.Lane), t.Seq, t.Gen, t.Job, t.Lease, t.Attempt, t.MaxAttempts, t.State, t.FinalizedAt)
+			"finalized_at=%d%s\n",
+			f.config.LaneName(t.Lane), t.Seq, t.Gen, t.Job, t.Lease, t.Attempt, t.MaxAttempts, t.State, t.FinalizedAt, shape)
 	}
 	for _, d := range f.deferred {
 		fmt.Fprintf(&b, "deferred job=%d lane=%s lease=%d attempt=%d max_attempts=%d run_at=%d%s\n",

@@ -38,9 +38,10 @@ func closeClaim(s Store, c ClaimRow, outcome Outcome) {
 // finalize writes the job's end into the generation of its ready row, which the claim, open until this moment,
 // has kept from being pruned.
 func finalize(s Store, c ClaimRow, state Outcome, now int) {
+	e, _ := s.NewestEntry(c.Job) // the claim was open, so the row that it was made of is there
 	s.AddTerminal(TerminalRow{
 		Lane: c.Lane, Seq: c.Seq, Gen: c.ReadyGen,
 		Job: c.Job, Lease: c.Lease, Attempt: c.Attempt, MaxAttempts: c.MaxAttempts,
-		State: state, FinalizedAt: now,
+		State: state, FinalizedAt: now, Limit: e.Limit,
 	})
 }

@@ -29,6 +29,9 @@ type Bounds struct {
 	// Retentions of PruneQueue are 0 or Infinite: see Normalize.
 	Retentions []int
 
+	// RetryBelow is the run_lease from which a failed job isn't retried any more: it keeps a world finite.
+	RetryBelow int
+
 	// Transactions are the levels that callers come with, OpenTransactions how many are open at once. Their
 	// numbers are used again.
 	Transactions     []Isolation
@@ -209,6 +212,20 @@ func (o *offer) maintenance() {
 	}
 	if o.allows("PruneClaims") {
 		o.add(PruneClaims{Now: o.now})
+	}
+	o.operator()
+}
+
+// operator retries what has failed, one at a time or all: as long as the bounds have leases for it, since each retry
+// makes room for another failure.
+func (o *offer) operator() {
+	if !o.allows("RetryFailed") {
+		return
+	}
+	for _, t := range o.store.Terminals() {
+		if t.State == Failed && t.Lease < o.bounds.RetryBelow {
+			o.add(RetryFailed{Jobs: []int{t.Job}, Limit: 1, Now: o.now})
+		}
 	}
 }
 

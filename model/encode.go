@@ -71,6 +71,15 @@ func (t *TerminalRow) numbers(visit func(*int)) {
 	visit(&t.MaxAttempts)
 	t.State.number(visit)
 	visit(&t.FinalizedAt)
+	visit(&t.Limit)
+	visitFlag(&t.Wide, visit)
+}
+
+// visitFlag shows a flag as a number, 0 or 1.
+func visitFlag(b *bool, visit func(*int)) {
+	n := one(*b)
+	visit(&n)
+	*b = n != 0
 }
 
 func (d *DeferredRow) numbers(visit func(*int)) {

@@ -95,6 +95,13 @@ func (f *Flat) AddTerminal(t TerminalRow) {
 	f.terminals = slices.Insert(f.terminals, i, t)
 }
 
+// DropTerminal looks for the whole row: where a wrong rule made two, the other one stays.
+func (f *Flat) DropTerminal(t TerminalRow) {
+	if i := slices.Index(f.terminals, t); i >= 0 {
+		f.terminals = slices.Delete(f.terminals, i, i+1)
+	}
+}
+
 // DropQueueGeneration asks nothing: that the generation is spent, the rule has proven.
 func (f *Flat) DropQueueGeneration(gen int) {
 	f.entries = slices.DeleteFunc(f.entries, func(e EntryRow) bool { return e.Gen == gen })

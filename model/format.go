@@ -28,6 +28,7 @@ type keys interface {
 	optionalWord(key string, value *string)
 	isolation(key string, value *Isolation)
 	attempts(key string, value *[]AttemptID)
+	optionalJobs(key string, value *[]int)
 }
 
 func (a *Enqueue) keys(k keys) {
@@ -99,6 +100,14 @@ func (a *PruneQueue) keys(k keys) {
 	k.number("now", &a.Now)
 }
 
+func (a *RetryFailed) keys(k keys) {
+	k.optionalWord("queue", &a.Queue)
+	k.optionalWord("kind", &a.Kind)
+	k.optionalJobs("jobs", &a.Jobs)
+	k.number("limit", &a.Limit)
+	k.number("now", &a.Now)
+}
+
 func (a *PruneClaims) keys(k keys) { k.number("now", &a.Now) }
 func (a *CountsOf) keys(k keys)    { k.word("queue", &a.Queue) }
 func (a *JobOf) keys(k keys)       { k.number("job", &a.Job) }
@@ -119,6 +128,7 @@ func (RotateQueue) Name() string    { return "RotateQueue" }
 func (RotateClaims) Name() string   { return "RotateClaims" }
 func (PruneQueue) Name() string     { return "PruneQueue" }
 func (PruneClaims) Name() string    { return "PruneClaims" }
+func (RetryFailed) Name() string    { return "RetryFailed" }
 func (CountsOf) Name() string       { return "Counts" }
 func (JobOf) Name() string          { return "Job" }
 func (Reopen) Name() string         { return "Reopen" }
@@ -138,6 +148,7 @@ func (a RotateQueue) String() string    { return line(a.Name(), a.keys) }
 func (a RotateClaims) String() string   { return line(a.Name(), a.keys) }
 func (a PruneQueue) String() string     { return line(a.Name(), a.keys) }
 func (a PruneClaims) String() string    { return line(a.Name(), a.keys) }
+func (a RetryFailed) String() string    { return line(a.Name(), a.keys) }
 func (a CountsOf) String() string       { return line(a.Name(), a.keys) }
 func (a JobOf) String() string          { return line(a.Name(), a.keys) }
 func (a Reopen) String() string         { return line(a.Name(), a.keys) }
@@ -160,6 +171,7 @@ var parsers = map[string]func(*lineReader) Action{
 	"RotateClaims":   parser((*RotateClaims).keys),
 	"PruneQueue":     parser((*PruneQueue).keys),
 	"PruneClaims":    parser((*PruneClaims).keys),
+	"RetryFailed":    parser((*RetryFailed).keys),
 	"Counts":         parser((*CountsOf).keys),
 	"Job":            parser((*JobOf).keys),
 	"Reopen":         parser((*Reopen).keys),

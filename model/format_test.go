@@ -58,6 +58,17 @@ func anyAction(t *rapid.T) model.Action {
 		return model.PruneQueue{Retention: number("retention"), Now: number("now")}
 	case "PruneClaims":
 		return model.PruneClaims{Now: number("now")}
+	case "RetryFailed":
+		a := model.RetryFailed{Limit: number("limit"), Now: number("now")}
+		switch rapid.IntRange(0, 2).Draw(t, "by") {
+		case 0:
+			a.Queue = queue()
+		case 1:
+			a.Kind = queue()
+		default:
+			a.Jobs = []int{number("job"), number("job")}
+		}
+		return a
 	case "Counts":
 		return model.CountsOf{Queue: queue()}
 	case "Job":

@@ -31,7 +31,7 @@ func Invariants() []Invariant {
 		// Tested when a claim was closed.
 		{"ClosureHasItsOutcome", "P2", closureHasItsOutcome, hasClaim(closedInUnpruned)},
 		// Tested when a job ended.
-		{"TerminalHasItsReadyRow", "P2", terminalHasItsReadyRow, hasTerminal},
+		{"TerminalHasItsReadyRow", "P2", terminalHasItsReadyRow, hasNarrowTerminal},
 		// Tested when a job was claimed again.
 		{"OneOpenClaim", "P3", oneOpenClaim, hasClaim(func(_ Store, c ClaimRow) bool { return c.Lease > 1 })},
 		// Tested when a job was claimed again, and runs.
@@ -140,8 +140,9 @@ func closureHasItsOutcome(s Store) error {
 		}
 		ended := slices.ContainsFunc(s.Terminals(), func(t TerminalRow) bool { return t.Job == c.Job && t.Lease == c.Lease })
 		requeued := slices.ContainsFunc(s.Entries(), func(e EntryRow) bool { return e.Job == c.Job && e.Lease == c.Lease })
-		// A requeued job's new row is in the same generation or a younger one, so it is still there.
-		if !ended && !(givesBack(c.Outcome) && requeued) {
+		// The new row of a requeued job is in the same generation or a younger one, so it is still there; so is that of a
+		// failed one that an operator has retried.
+		if !ended && !((givesBack(c.Outcome) || c.Outcome == Failed) && requeued) {
 			return fmt.Errorf("attempt %s was closed as %s, and its job went nowhere", c.ID(), c.Outcome)
 		}
 	}
@@ -155,10 +156,13 @@ func closedInUnpruned(s Store, c ClaimRow) bool { return c.Outcome != Open && re
 
 func readyRowIsUnpruned(s Store, c ClaimRow) bool { return c.ReadyGen >= s.Vars().Queue.Pruned }
 
-// P2: a terminal row has no body of its own, its ready row has it; so both are in one generation and go together. A
+// P2: a narrow terminal row has no body of its own, its ready row has it; so both are in one generation and go together. A
 // terminal row that were written into the current generation would outlive what it is hydrated from.
 func terminalHasItsReadyRow(s Store) error {
 	for _, t := range s.Terminals() {
+		if t.Wide {
+			continue // it has its own body
+		}
 		e, ok := entryAt(s, t.Lane, t.Seq)
 		if !ok || e.Gen != t.Gen || e.Job != t.Job || e.Batch == 0 || e.Lease+1 != t.Lease {
 			return fmt.Errorf("the end of attempt %d/%d has no ready row in its generation %d", t.Job, t.Lease, t.Gen)
@@ -278,4 +282,6 @@ func hasClaim(is func(Store, ClaimRow) bool) func(Store) bool {
 	}
 }
 
-func hasTerminal(s Store) bool { return len(s.Terminals()) > 0 }
+func hasNarrowTerminal(s Store) bool {
+	return slices.ContainsFunc(s.Terminals(), func(t TerminalRow) bool { return !t.Wide })
+}

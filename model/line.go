@@ -44,6 +44,13 @@ func (w *lineWriter) attempts(key string, value *[]AttemptID) {
 	fmt.Fprintf(w, " %s=%s", key, strings.Join(texts, ","))
 }
 
+// An empty list isn't printed: it is no choice of jobs.
+func (w *lineWriter) optionalJobs(key string, value *[]int) {
+	if len(*value) > 0 {
+		fmt.Fprintf(w, " %s=%s", key, list(*value, strconv.Itoa))
+	}
+}
+
 // lineReader reads an operation's values; each key that was read is taken out, so that what is left is unknown. It goes
 // on after an error, and keeps the first: that is the one to be told.
 type lineReader struct {
@@ -125,5 +132,16 @@ func (r *lineReader) attempts(key string, value *[]AttemptID) {
 			r.fail("key %q: %q is not job/run_lease", key, item)
 		}
 		*value = append(*value, AttemptID{r.integer(key, job), r.integer(key, lease)})
+	}
+}
+
+// optionalJobs reads a list of job ids.
+func (r *lineReader) optionalJobs(key string, value *[]int) {
+	if _, there := r.values[key]; !there {
+		return
+	}
+	text, _ := r.take(key)
+	for item := range strings.SplitSeq(text, ",") {
+		*value = append(*value, r.integer(key, item))
 	}
 }

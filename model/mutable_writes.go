@@ -120,6 +120,30 @@ func (m *Mutable) AddTerminal(t TerminalRow) {
 	m.terminalOf[t.Job] = t
 }
 
+// DropTerminal puts the row back where it was in the bucket when it is undone, so that the undo of an AddTerminal before
+// it finds its own row last.
+func (m *Mutable) DropTerminal(t TerminalRow) {
+	g := m.queueGen(t.Gen)
+	at := slices.Index(g.terminals, t)
+	if at < 0 {
+		return
+	}
+	before, had := m.terminalOf[t.Job]
+	m.journal.log(func() {
+		g := m.queueGen(t.Gen)
+		g.terminals = slices.Insert(g.terminals, at, t)
+		m.countTerminal(t, +1)
+		if had {
+			m.terminalOf[t.Job] = before
+		}
+	})
+	g.terminals = slices.Delete(g.terminals, at, at+1)
+	m.countTerminal(t, -1)
+	if before == t {
+		delete(m.terminalOf, t.Job)
+	}
+}
+
 func (m *Mutable) countTerminal(t TerminalRow, by int) {
 	tally := &m.tallies[t.Lane/Priorities]
 	if t.State == Completed {

@@ -200,9 +200,10 @@ func refusalChangesNothing(p Step) error {
 
 // refused: the answer says that nothing was done, or the operation does nothing ever.
 func refused(p Step) bool {
-	switch r := p.Result.(type) {
-	case Status:
-		return r != Rotated && r != Pruned
+	if status, ok := statusOf(p.Result); ok {
+		return status != Rotated && status != Pruned
+	}
+	switch p.Result.(type) {
 	case Counts, JobView:
 		return true
 	}

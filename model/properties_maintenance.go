@@ -27,11 +27,13 @@ func onlySpentIsPruned(p Step) error {
 
 // prunedSome: an empty generation proves nothing.
 func prunedSome(p Step) bool {
-	return p.Result == Pruned &&
+	status, _ := statusOf(p.Result)
+	return status == Pruned &&
 		(len(p.Post.Entries()) < len(p.Pre.Entries()) || len(p.Post.Claims()) < len(p.Pre.Claims()))
 }
 
-// P8: a failed row that is younger than the retention outlives every prune.
+// P8: a failed row that is younger than the retention outlives every prune: where it is, or carried, once, with all that
+// it says.
 func retentionIsKept(p Step) error {
 	prune, ok := p.Action.(PruneQueue)
 	if !ok || prune.Retention <= 0 {
@@ -39,7 +41,9 @@ func retentionIsKept(p Step) error {
 	}
 	for _, t := range p.Pre.Terminals() {
 		young := t.State == Failed && t.FinalizedAt >= prune.Now-prune.Retention
-		if young && !slices.Contains(p.Post.Terminals(), t) {
+		carried := t
+		carried.Gen, carried.Wide = p.Pre.Vars().Queue.Generation, true
+		if young && !slices.Contains(p.Post.Terminals(), t) && !slices.Contains(p.Post.Terminals(), carried) {
 			return fmt.Errorf("job %d failed at %d and was pruned at %d", t.Job, t.FinalizedAt, prune.Now)
 		}
 	}

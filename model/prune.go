@@ -1,52 +1,50 @@
 package model
 
 // PruneQueue and PruneClaims truncate the oldest sealed generation, when it is spent. Oldest first: the ledger of
-// pruned generations has no holes. Prune closes nothing and moves nothing on; rescue does, before it.
+// pruned generations has no holes. Prune closes nothing; rescue does, before it.
 
-// PruneQueue proves by rows, not by cursors: each committed row was handed out, no attempt of such a row is open,
-// nobody's uncommitted row is there, and no failed row is younger than the retention asks for (P2, P8). What goes
-// is counted in the rollups.
+// PruneQueue proves by rows, not by cursors: each committed row was handed out, no attempt of such a row is open, and
+// nobody's uncommitted row is there (P2). Failed rows inside the retention go on living in the current generation (P8);
+// what goes is counted in the rollups.
 //
 // The order of the checks is the order in which an engine comes to know: what is active shows without touching
-// anybody's locks (P7); that a producer holds the table shows when the lock is asked for; what failed inside the
-// retention is looked at under the lock, when nothing more can be added.
+// anybody's locks (P7); that a producer holds the table shows when the lock is asked for.
 func (a PruneQueue) apply(s Store) (Result, error) {
 	v := s.Vars()
 	gen := v.Queue.Pruned
 	if !v.Queue.Sealed(gen) {
-		return Nothing, nil
+		return QueuePrune{Status: Nothing}, nil
 	}
 	slot := s.QueueSlot(gen)
 	switch {
 	case slot.Waiting > 0 || slot.OpenClaims > 0:
-		return SkippedActive, nil
+		return QueuePrune{Status: SkippedActive}, nil
 	case slot.Uncommitted > 0:
-		return Blocked, nil // the open transaction holds the slot's table; nothing but its end helps (P5)
-	case a.retains(s, gen):
-		return SkippedActive, nil
+		return QueuePrune{Status: Blocked}, nil // the open transaction holds the slot's table; nothing but its end helps (P5)
 	}
-	// All or nothing: what is counted for ever, what goes, and the ledger that says so (P2).
+	// All or nothing: what is counted for ever, what is carried, what goes, and the ledger that says so (P2).
+	var carried []TerminalRow
 	for t := range s.TerminalsIn(gen) {
-		rollUp(s, t)
-	}
-	s.DropQueueGeneration(gen)
-	v.Queue.Pruned++
-	s.SetVars(v)
-	return Pruned, nil
-}
-
-// retains says whether a failed row of the generation is younger than the retention; 0 turns it off.
-func (a PruneQueue) retains(s Store, gen int) bool {
-	if a.Retention <= 0 {
-		return false
-	}
-	cutoff := a.Now - a.Retention
-	for t := range s.TerminalsIn(gen) {
-		if t.State == Failed && t.FinalizedAt >= cutoff {
-			return true
+		if a.keeps(t) {
+			carried = append(carried, t)
+		} else {
+			rollUp(s, t)
 		}
 	}
-	return false
+	s.DropQueueGeneration(gen)
+	for _, t := range carried {
+		t.Gen, t.Wide = v.Queue.Generation, true
+		s.AddTerminal(t)
+	}
+	v.Queue.Pruned++
+	s.SetVars(v)
+	return QueuePrune{Pruned, len(carried)}, nil
+}
+
+// keeps says whether the row is inside the retention; the bound itself is. It protects failed rows alone: a cancelled
+// job had its decision. Each row is asked with the same cutoff (hazard 29).
+func (a PruneQueue) keeps(t TerminalRow) bool {
+	return a.Retention > 0 && t.State == Failed && t.FinalizedAt >= a.Now-a.Retention
 }
 
 // rollUp counts one terminal row that goes, in the queue of its lane.

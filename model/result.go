@@ -62,6 +62,30 @@ const (
 	Nothing Status = "nothing"
 )
 
+// QueuePrune answers PruneQueue: a [Status], and how many failed rows were carried on, 0 unless it pruned.
+type QueuePrune struct {
+	Status  Status
+	Carried int
+}
+
+// statusOf is what a rotation or prune says that it did.
+func statusOf(r Result) (Status, bool) {
+	switch r := r.(type) {
+	case Status:
+		return r, true
+	case QueuePrune:
+		return r.Status, true
+	}
+	return "", false
+}
+
+// Retried answers RetryFailed: the jobs that wait again, how many its scan found before it retried any, and, when it
+// was asked of a queue, how many failed rows pruning has taken from that queue for ever; -1 otherwise.
+type Retried struct {
+	Jobs                  []int
+	Matched, PrunedFailed int
+}
+
 // Counts are a queue's counts by state, and its rollups. What ended is counted among Completed and Failed while its
 // row is there, and among the pruned ones for ever after: so their sum never falls (P9).
 type Counts struct {
@@ -97,6 +121,8 @@ func (Claimed) isResult()      {}
 func (Closed) isResult()       {}
 func (RescuedCount) isResult() {}
 func (Status) isResult()       {}
+func (QueuePrune) isResult()   {}
+func (Retried) isResult()      {}
 func (Counts) isResult()       {}
 func (JobView) isResult()      {}
 
@@ -104,6 +130,21 @@ func (OK) String() string         { return "ok" }
 func (r Enqueued) String() string { return "jobs=" + list(r.Jobs, strconv.Itoa) }
 func (r Promoted) String() string { return "jobs=" + list(r.Jobs, strconv.Itoa) }
 func (r Status) String() string   { return string(r) }
+
+func (r QueuePrune) String() string {
+	if r.Carried > 0 {
+		return fmt.Sprintf("%s carried=%d", r.Status, r.Carried)
+	}
+	return string(r.Status)
+}
+
+func (r Retried) String() string {
+	text := fmt.Sprintf("retried=%s matched=%d", list(r.Jobs, strconv.Itoa), r.Matched)
+	if r.PrunedFailed >= 0 {
+		text += fmt.Sprintf(" pruned_failed=%d", r.PrunedFailed)
+	}
+	return text
+}
 
 func (r Claimed) String() string { return "claimed=" + list(r.Handouts, Handout.String) }
 func (h Handout) String() string { return fmt.Sprintf("%d/%d/%d", h.Job, h.Lease, h.Attempt) }

@@ -151,14 +151,17 @@ type ClaimRow struct {
 // ID is the attempt that the claim handed out.
 func (c ClaimRow) ID() AttemptID { return AttemptID{c.Job, c.Lease} }
 
-// TerminalRow is a job's end, completed or failed. It lives in the generation of its ready row, which it needs
-// for the job's body.
+// TerminalRow is a job's end, completed or failed. A narrow one lives in the generation of its ready row, which it
+// needs for the job's body; a wide one has its own body, and lives where it was written.
 type TerminalRow struct {
-	Lane, Seq, Gen      int // those of the ready row
+	Lane, Seq, Gen      int // those of the ready row; Gen of a wide row is its own
 	Job, Lease, Attempt int // the attempt that ended it
 	MaxAttempts         int
 	State               Outcome // Completed or Failed
 	FinalizedAt         int     // what a failed row's retention counts from
+	Limit               int     // of the ready row, as in EntryRow
+	// Wide says that the row outlives its ready row: a prune has carried it on. It stays wide, and is carried again.
+	Wide bool
 }
 
 // DeferredRow is a job that is in no ring: it may not run before RunAt, or was written by a caller's transaction whose

@@ -36,6 +36,8 @@ type Store interface {
 	PutClaim(ClaimRow)
 	// AddTerminal never replaces: writing one job's end twice leaves two, for an invariant to find.
 	AddTerminal(TerminalRow)
+	// DropTerminal takes away exactly this row: its job waits again.
+	DropTerminal(TerminalRow)
 	// PutDeferred adds a deferred job, or replaces it: to commit it.
 	PutDeferred(DeferredRow)
 	// DropDeferred takes away a job that becomes ready, or was never committed.

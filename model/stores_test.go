@@ -58,6 +58,17 @@ func drawAction(t *rapid.T, s Store) Action {
 		return PruneQueue{small("retention", 0, 9), now}
 	case "PruneClaims":
 		return PruneClaims{now}
+	case "RetryFailed":
+		a := RetryFailed{Limit: small("limit", 0, 3), Now: now}
+		switch small("by", 0, 3) {
+		case 0:
+			a.Queue = queue(t, "queue")
+		case 1:
+			a.Kind = TheKind
+		default:
+			a.Jobs = []int{small("job", 0, 3), small("job", 0, 5)}
+		}
+		return a
 	case "Counts":
 		return CountsOf{queue(t, "queue")}
 	case "Job":

@@ -167,6 +167,7 @@ CREATE TABLE {{.S}}.done_entries (
     kind             text,
     args             jsonb,
     errors           jsonb       NOT NULL,
+    time_limit       interval,
     CHECK (num_nulls(kind, args, max_attempts, created_at) IN (0, 4))
 ) PARTITION BY LIST (ready_slot);
 {{range .QueueSlots}}

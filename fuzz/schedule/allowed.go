@@ -16,6 +16,8 @@ import (
 //     ("nothing unlocked and visible");
 //   - a rescue passes over batches whose attempts somebody is closing (busy), over a slot that another leader or a prune
 //     is at work on, and over attempts that were claimed after it began;
+//   - a retry of failed jobs passes over rows that another retry or a carry took since it found them, and counts them
+//     among those that it matched;
 //   - a promotion passes over rows that another one has locked, or that weren't committed when it began;
 //   - a rotation or prune is "blocked", and changes nothing, when another maintenance of any kind was under way, or
 //     somebody who locks the children of the slot;
@@ -133,6 +135,12 @@ func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bo
 		return names, r.Requeued == a.Requeued && r.Failed == a.Failed
 	case model.Status:
 		return names, r == a.Status
+	case model.QueuePrune:
+		return names, r == model.QueuePrune{Status: a.Status, Carried: a.Carried}
+	case model.Retried:
+		// What its scan has matched may be retried by another or carried on meanwhile: it says so itself.
+		same := slices.EqualFunc(r.Jobs, a.Retried, func(job int, id int64) bool { return names[id] == job })
+		return names, same && r.Matched <= a.Matched
 	case model.Counts:
 		return names, r == a.Counts
 	}

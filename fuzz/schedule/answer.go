@@ -52,15 +52,19 @@ func ParseOperation(line string) (Operation, error) {
 
 // An Answer is what the engine said to an operation, with the database's numbers of jobs.
 type Answer struct {
-	Jobs     []int64      // Enqueue, EnqueueTx
-	Handouts []Handout    // Claim
-	Stale    []bool       // Complete, Fail: by attempt
-	Status   model.Status // rotations and prunes
-	Promoted int
-	Requeued int // RescueStale, as Failed and Busy
-	Failed   int
-	Busy     int
-	Counts   model.Counts
+	Jobs         []int64      // Enqueue, EnqueueTx
+	Handouts     []Handout    // Claim
+	Stale        []bool       // Complete, Fail: by attempt
+	Status       model.Status // rotations and prunes
+	Carried      int          // PruneQueue
+	Promoted     int
+	Retried      []int64 // RetryFailed, as Matched and PrunedFailed
+	Matched      int
+	PrunedFailed int
+	Requeued     int // RescueStale, as Failed and Busy
+	Failed       int
+	Busy         int
+	Counts       model.Counts
 }
 
 // A Handout is a job of a claim's answer.
@@ -92,7 +96,15 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 			text += fmt.Sprintf(" busy=%d", a.Busy)
 		}
 		return text
-	case model.RotateQueue, model.RotateClaims, model.PruneQueue, model.PruneClaims:
+	case model.PruneQueue:
+		return model.QueuePrune{Status: a.Status, Carried: a.Carried}.String()
+	case model.RetryFailed:
+		r := model.Retried{Matched: a.Matched, PrunedFailed: a.PrunedFailed}
+		for _, id := range a.Retried {
+			r.Jobs = append(r.Jobs, names[id])
+		}
+		return r.String()
+	case model.RotateQueue, model.RotateClaims, model.PruneClaims:
 		return string(a.Status)
 	case model.CountsOf:
 		return a.Counts.String()

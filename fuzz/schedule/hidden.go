@@ -9,6 +9,7 @@ type hiding struct {
 	entries  func(model.EntryRow) bool
 	claims   func(model.ClaimRow) bool
 	deferred func(model.DeferredRow) bool
+	failed   func(model.TerminalRow) bool
 	why      string
 }
 
@@ -28,6 +29,17 @@ func (h hiding) hide(s *model.Flat) func(*model.Flat) {
 	var entries []model.EntryRow
 	var claims []model.ClaimRow
 	var deferred []model.DeferredRow
+	var failed []model.TerminalRow
+	if h.failed != nil {
+		for _, t := range s.Terminals() {
+			if t.State == model.Failed && h.failed(t) {
+				failed = append(failed, t)
+			}
+		}
+	}
+	for _, t := range failed {
+		s.DropTerminal(t)
+	}
 	if h.entries != nil {
 		for _, e := range s.Entries() {
 			if e.Waiting() && h.entries(e) {
@@ -62,6 +74,9 @@ func (h hiding) hide(s *model.Flat) func(*model.Flat) {
 		s.PutDeferred(d)
 	}
 	return func(s *model.Flat) {
+		for _, t := range failed {
+			s.AddTerminal(t)
+		}
 		for _, e := range entries {
 			s.PutEntry(e)
 		}
@@ -86,6 +101,8 @@ func (j *judging) hidden(o ordering, i int) []hiding {
 			ways = nil // it says itself that it passed over something
 		}
 		return append(ways, j.hiddenFromRescue(o, i)...)
+	case model.RetryFailed:
+		return append(ways, j.hiddenFromRetry(o, i)...)
 	case model.Promote:
 		for k := range j.done {
 			if j.overlaps(i, k) && isA[model.Promote](j.done[k]) {
@@ -99,6 +116,27 @@ func (j *judging) hidden(o ordering, i int) []hiding {
 func isA[A model.Action](d Done) bool {
 	_, ok := d.Operation.Action.(A)
 	return ok
+}
+
+// hiddenFromRetry: failed rows, one by one or all, when it says itself that it found more than it retried, and somebody
+// was at work who retries them or carries them to another slot.
+func (j *judging) hiddenFromRetry(o ordering, i int) []hiding {
+	d := &j.done[i]
+	if d.Answer.Matched == len(d.Answer.Retried) {
+		return nil
+	}
+	ways := []hiding{}
+	for k := range j.done {
+		if !j.overlaps(i, k) || !isA[model.RetryFailed](j.done[k]) && !isA[model.PruneQueue](j.done[k]) {
+			continue
+		}
+		for _, row := range o.state.Terminals() {
+			ways = append(ways, hiding{why: "a row that moved since it was found", failed: func(t model.TerminalRow) bool { return t == row }})
+		}
+		ways = append(ways, hiding{why: "rows that moved since they were found", failed: func(model.TerminalRow) bool { return true }})
+		break
+	}
+	return ways
 }
 
 // hiddenFromClaim: lanes, when another claim of the queue was at work; rows of operations that overlap, one by one.

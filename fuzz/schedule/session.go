@@ -105,6 +105,7 @@ func (s *session) open(ctx context.Context, wait time.Duration) error {
 		Schema:                 s.stage.schema,
 		Now:                    func() time.Time { return logicalTime(s.now.Load()) },
 		MaintenanceLockTimeout: wait,
+		CarryLimit:             1, // so that scenarios of two failed rows carry them before the exclusive locks
 	})
 	for _, queue := range s.stage.scenario.World.Queues {
 		if err == nil {
@@ -278,7 +279,15 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 	case model.PruneQueue:
 		s.now.Store(int64(op.Now))
 		out, err := e.PruneQueue(ctx, seconds(op.Retention))
-		return Answer{Status: model.Status(out.Status)}, err
+		return Answer{Status: model.Status(out.Status), Carried: out.CarriedFailedRows}, err
+	case model.RetryFailed:
+		s.now.Store(int64(op.Now))
+		out, err := e.RetryFailed(ctx, engine.FailedJobs{Queue: op.Queue, Kind: op.Kind, IDs: s.stage.idsOf(op.Jobs)}, op.Limit)
+		a = Answer{Retried: out.Retried, Matched: out.Matched, PrunedFailed: -1}
+		if out.PrunedFailedCount != nil {
+			a.PrunedFailed = int(*out.PrunedFailedCount)
+		}
+		return a, err
 	case model.PruneClaims:
 		s.now.Store(int64(op.Now))
 		out, err := e.PruneClaims(ctx)

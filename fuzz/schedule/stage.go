@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -190,6 +191,18 @@ func (st *stage) receiptsOf(attempts []model.AttemptID) ([]engine.Receipt, error
 		receipts[i] = r
 	}
 	return receipts, nil
+}
+
+// idsOf are the database's ids of jobs of the setup.
+func (st *stage) idsOf(jobs []int) []int64 {
+	var ids []int64
+	for id, name := range st.names {
+		if slices.Contains(jobs, name) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // readCatalog reads what the footprints know of the schema.

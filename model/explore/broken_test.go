@@ -68,6 +68,8 @@ func TestWrongRulesAreFound(t *testing.T) {
 		{"a queue prune that forgets what it counted", "queue-ring", after(forgetRollup), []string{"JobsAreConserved"}},
 		{"a queue prune that mixes up its two counts", "queue-ring", after(swapRollup), []string{"RollupsNeverFall"}},
 		{"a queue prune under an open producer", "producers", wrong(pruneUnderProducer), []string{"OpenProducerKeepsItsSlot"}},
+		{"a queue prune that carries rows without their bodies", "queue-ring", after(carryNarrow), []string{"TerminalHasItsReadyRow"}},
+		{"a retry that grants no attempt", "queue-ring", after(retryUsedUp), []string{"AttemptsWithinMax"}},
 		{"a refused prune that counts itself", "queue-ring", after(countRefusal), []string{"RefusalChangesNothing"}},
 		{"an enqueue into a sealed slot", "queue-ring", after(enqueueSealed), []string{"SealedGetsNoNewRows"}},
 		{"a commit that loses a row", "producers", after(func(s model.Store, a model.Commit, _ model.Result) { dropLast(s) }), []string{"TransactionIsAllOrNothing"}},

@@ -117,7 +117,7 @@ func batches() Config {
 }
 
 // queueRing turns the ring of ready rows past its own length, so that slots are used again: what a prune must wait for,
-// what it keeps for its retention, what it counts. Jobs come back into younger generations by rescue.
+// what it carries on for its retention, what it counts, and what an operator retries meanwhile. Jobs come back into younger generations by rescue.
 func queueRing() Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
@@ -128,8 +128,8 @@ func queueRing() Config {
 		About: "the ring of ready rows: prune proves that a slot is spent, keeps what retention asks for, counts the rest",
 		Model: model.Config{QueueSlots: 4, ClaimSlots: 2, Queues: []string{"a"}},
 		Bounds: model.Bounds{
-			Actions: []string{"Enqueue", "Claim", "Complete", "Fail", "RescueStale", "RotateQueue", "PruneQueue"},
-			Jobs:    2, QueueGenerations: 5,
+			Actions: []string{"Enqueue", "Claim", "Complete", "Fail", "RescueStale", "RotateQueue", "PruneQueue", "RetryFailed"},
+			Jobs:    2, QueueGenerations: 5, RetryBelow: 2,
 			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2},
 			ClaimLimits: []int{1}, RescueLimits: []int{unlimited}, Retentions: []int{0, model.Infinite},
 		},
@@ -198,7 +198,7 @@ func lifecycle() Config {
 		About: "everything at once",
 		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}},
 		Bounds: model.Bounds{
-			Actions: without(model.ActionNames(), "RescueDeadline"),
+			Actions: without(model.ActionNames(), "RescueDeadline", "RetryFailed"),
 			Jobs:    2, QueueGenerations: 2, ClaimGenerations: 2,
 			Queues: []string{"a"}, Priorities: []int{1, 2}, MaxAttempts: []int{2},
 			ClaimLimits: []int{1, 2}, RescueLimits: []int{1, unlimited}, PromoteLimits: []int{unlimited},

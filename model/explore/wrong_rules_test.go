@@ -172,31 +172,50 @@ func resetLease(s model.Store, _ model.RescueStale, _ model.Result) {
 }
 
 func swapRollup(s model.Store, _ model.PruneQueue, r model.Result) {
-	if r == model.Pruned {
+	if r.(model.QueuePrune).Status == model.Pruned {
 		was := s.Rollup(0)
 		s.SetRollup(0, model.Rollup{Completed: was.Failed, Failed: was.Completed})
 	}
 }
 
 func forgetRollup(s model.Store, _ model.PruneQueue, r model.Result) {
-	if r == model.Pruned {
+	if r.(model.QueuePrune).Status == model.Pruned {
 		s.SetRollup(0, model.Rollup{})
+	}
+}
+
+// carryNarrow leaves carried rows without a body.
+func carryNarrow(s model.Store, _ model.PruneQueue, _ model.Result) {
+	for _, t := range slices.Clone(s.Terminals()) {
+		if t.Wide {
+			s.DropTerminal(t)
+			t.Wide = false
+			s.AddTerminal(t)
+		}
+	}
+}
+
+// retryUsedUp makes a failed job wait without making room for an attempt.
+func retryUsedUp(s model.Store, a model.RetryFailed, _ model.Result) {
+	if e, ok := s.NewestEntry(a.Jobs[0]); ok && e.Waiting() {
+		e.MaxAttempts = e.Attempt
+		s.PutEntry(e)
 	}
 }
 
 func pruneUnderProducer(s model.Store, a model.PruneQueue) (model.Result, error) {
 	r, err := model.Apply(s, a)
-	if r == model.Blocked {
+	if r.(model.QueuePrune).Status == model.Blocked {
 		v := s.Vars()
 		v.Queue.Pruned++
 		s.SetVars(v)
-		return model.Pruned, nil
+		return model.QueuePrune{Status: model.Pruned}, nil
 	}
 	return r, err
 }
 
 func countRefusal(s model.Store, _ model.PruneQueue, r model.Result) {
-	if v := s.Vars(); r == model.SkippedActive {
+	if v := s.Vars(); r.(model.QueuePrune).Status == model.SkippedActive {
 		v.NextReceipt++
 		s.SetVars(v)
 	}
