@@ -29,6 +29,7 @@ type section struct {
 // sides are the cells that each kind of row may have.
 var sides = map[string][]string{
 	"operation": {"model", "tla", "engine", "statements", "tests", "lockstep", "note"},
+	"spec":      {"model"},
 	"variable":  {"model", "engine"},
 	"field":     {"engine"},
 	"table":     {"besides"},

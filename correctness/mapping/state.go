@@ -38,8 +38,13 @@ func (b *builder) variableTables(d *document) {
 	var rows [][]string
 	for _, spec := range b.specs {
 		view, ok := b.model.views[spec.Spec]
-		if !ok {
-			b.problem("spec %s: the model has no view `%sView` of it", spec.Spec, spec.Spec)
+		switch why := b.notes.of("spec", spec.Spec)["model"]; {
+		case !ok && why == "":
+			b.problem("spec %s: the model has no view `%sView` of it, and notes.txt doesn't say why", spec.Spec, spec.Spec)
+		case ok && why != "":
+			b.problem("spec %s: notes.txt says why the model has no view of it, and it has one", spec.Spec)
+		case !ok:
+			d.WriteString(fmt.Sprintf("%s has no view in the model: %s.\n\n", spec.Spec, strings.TrimPrefix(why, reason)))
 		}
 		for _, v := range slices.Concat(spec.Variables, view) {
 			switch {
