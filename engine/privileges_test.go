@@ -19,7 +19,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA $schema TO $runtime;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA $schema TO $runtime;
 ALTER DEFAULT PRIVILEGES FOR ROLE $installer IN SCHEMA $schema GRANT USAGE ON SEQUENCES TO $runtime; -- of lanes to come
 GRANT EXECUTE ON FUNCTION $schema.register_queue TO $runtime;
-GRANT INSERT ON $schema.queue_ring_rotations, $schema.queue_ring_prunes, $schema.claim_ring_rotations, $schema.claim_ring_prunes TO $runtime;
+GRANT INSERT, DELETE ON $schema.queue_ring_rotations, $schema.queue_ring_prunes, $schema.claim_ring_rotations, $schema.claim_ring_prunes TO $runtime;
 GRANT INSERT, DELETE, UPDATE ON $schema.deferred_jobs TO $runtime; -- UPDATE to lock rows
 GRANT INSERT, UPDATE ON $schema.queue_terminal_rollups TO $runtime;
 GRANT UPDATE ON $schema.prune_mutex, $schema.queue_ring_state, $schema.claim_ring_state, $schema.queue_ring_slots, $schema.claim_ring_slots TO $runtime; -- to lock rows; written are the rescue cursors alone

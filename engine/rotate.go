@@ -17,6 +17,8 @@ const (
 	RotateSkippedNextNotPruned RotateStatus = "skipped_next_not_pruned"
 	// RotateSkippedIdle: neither the current nor a sealed slot holds anything, so that turning would gain nothing.
 	RotateSkippedIdle RotateStatus = "skipped_idle"
+	// RotateNotDue: RotateDue found the current slot neither full nor old enough, or too young.
+	RotateNotDue RotateStatus = "not_due"
 	// RotateBlocked: another maintenance transaction holds the ring's mutex, or somebody a child.
 	RotateBlocked RotateStatus = "blocked"
 )

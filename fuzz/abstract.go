@@ -74,11 +74,13 @@ type tableReader struct {
 
 func (t *tables) readers() []tableReader {
 	return []tableReader{
-		{`SELECT 'queue', (SELECT max(generation) FROM {s}.queue_ring_rotations), (SELECT coalesce(max(generation) + 1, 0) FROM {s}.queue_ring_prunes),
-		         (SELECT count(*) FROM {s}.queue_ring_prunes)
+		{`SELECT 'queue', (SELECT max(generation) FROM {s}.queue_ring_rotations),
+		         (SELECT min(generation) FROM {s}.queue_ring_rotations WHERE generation NOT IN (SELECT generation FROM {s}.queue_ring_prunes)),
+		         coalesce((SELECT max(generation) FROM {s}.queue_ring_prunes), -1)
 		   UNION ALL
-		  SELECT 'claim', (SELECT max(generation) FROM {s}.claim_ring_rotations), (SELECT coalesce(max(generation) + 1, 0) FROM {s}.claim_ring_prunes),
-		         (SELECT count(*) FROM {s}.claim_ring_prunes)`, t.ring},
+		  SELECT 'claim', (SELECT max(generation) FROM {s}.claim_ring_rotations),
+		         (SELECT min(generation) FROM {s}.claim_ring_rotations WHERE generation NOT IN (SELECT generation FROM {s}.claim_ring_prunes)),
+		         coalesce((SELECT max(generation) FROM {s}.claim_ring_prunes), -1)`, t.ring},
 		{`SELECT lane_id, queue, priority FROM {s}.lanes`, t.lane},
 		{`SELECT queue, pruned_completed_count, pruned_failed_count FROM {s}.queue_terminal_rollups`, t.rollup},
 		{`SELECT ready_slot, lane_id, ready_generation, batch_id, claimed_count, lane_seqs FROM {s}.ready_claim_attempt_batches`, t.handedOut},
@@ -143,12 +145,12 @@ func inSlot(what string, slot, generation, slots int) error {
 
 func (t *tables) ring(rows pgx.Rows) error {
 	var name string
-	var generation, pruned, count int
-	if err := rows.Scan(&name, &generation, &pruned, &count); err != nil {
+	var generation, pruned, newest int
+	if err := rows.Scan(&name, &generation, &pruned, &newest); err != nil {
 		return err
 	}
-	if pruned != count {
-		return fmt.Errorf("the %s ring pruned %d generations, the newest of them %d: not oldest first", name, count, pruned-1)
+	if newest > pruned {
+		return fmt.Errorf("the %s ring pruned generation %d before %d: not oldest first", name, newest, pruned)
 	}
 	v := t.flat.Vars()
 	if name == "queue" {

@@ -39,6 +39,7 @@ var weights = []struct {
 	{"Rollback", 1},
 	{"Promote", 3},
 	{"RetryFailed", 4},
+	{"TrimLedger", 2},
 	{"Counts", 2},
 	{"Job", 2},
 	{"Reopen", 1},
@@ -167,6 +168,8 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.RotateClaims{Now: g.now}
 	case "PruneQueue":
 		return model.PruneQueue{Retention: pick(t, "retention", []int{0, 0, 9, 3, g.boundary(s)}), Now: g.now}
+	case "TrimLedger":
+		return model.TrimLedger{}
 	case "RetryFailed":
 		return g.drawRetry(t, s)
 	case "PruneClaims":

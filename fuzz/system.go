@@ -197,6 +197,9 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		s.at(a.Now)
 		out, err := e.PruneQueue(ctx, seconds(a.Retention))
 		return model.QueuePrune{Status: model.Status(out.Status), Carried: out.CarriedFailedRows}, err
+	case model.TrimLedger:
+		_, err := e.TrimLedger(ctx)
+		return model.OK{}, err
 	case model.RetryFailed:
 		s.at(a.Now)
 		out, err := e.RetryFailed(ctx, engine.FailedJobs{Queue: a.Queue, Kind: a.Kind, IDs: s.ids(a.Jobs)}, a.Limit)

@@ -124,6 +124,9 @@ type RetryFailed struct {
 	Limit, Now  int
 }
 
+// TrimLedger forgets what no operation asks for any more: nothing that a state tells of. The answer is [OK].
+type TrimLedger struct{}
+
 // CountsOf asks for a queue's counts; its text name is Counts. The answer is [Counts].
 type CountsOf struct{ Queue string }
 

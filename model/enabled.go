@@ -270,6 +270,9 @@ func (o *offer) readers() {
 			o.add(JobOf{job})
 		}
 	}
+	if o.allows("TrimLedger") {
+		o.add(TrimLedger{})
+	}
 	if o.allows("Reopen") {
 		o.add(Reopen{})
 	}

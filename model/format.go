@@ -111,6 +111,7 @@ func (a *RetryFailed) keys(k keys) {
 func (a *PruneClaims) keys(k keys) { k.number("now", &a.Now) }
 func (a *CountsOf) keys(k keys)    { k.word("queue", &a.Queue) }
 func (a *JobOf) keys(k keys)       { k.number("job", &a.Job) }
+func (*TrimLedger) keys(keys)      {}
 func (*Reopen) keys(keys)          {}
 
 func (Enqueue) Name() string        { return "Enqueue" }
@@ -129,6 +130,7 @@ func (RotateClaims) Name() string   { return "RotateClaims" }
 func (PruneQueue) Name() string     { return "PruneQueue" }
 func (PruneClaims) Name() string    { return "PruneClaims" }
 func (RetryFailed) Name() string    { return "RetryFailed" }
+func (TrimLedger) Name() string     { return "TrimLedger" }
 func (CountsOf) Name() string       { return "Counts" }
 func (JobOf) Name() string          { return "Job" }
 func (Reopen) Name() string         { return "Reopen" }
@@ -149,6 +151,7 @@ func (a RotateClaims) String() string   { return line(a.Name(), a.keys) }
 func (a PruneQueue) String() string     { return line(a.Name(), a.keys) }
 func (a PruneClaims) String() string    { return line(a.Name(), a.keys) }
 func (a RetryFailed) String() string    { return line(a.Name(), a.keys) }
+func (a TrimLedger) String() string     { return line(a.Name(), a.keys) }
 func (a CountsOf) String() string       { return line(a.Name(), a.keys) }
 func (a JobOf) String() string          { return line(a.Name(), a.keys) }
 func (a Reopen) String() string         { return line(a.Name(), a.keys) }
@@ -172,6 +175,7 @@ var parsers = map[string]func(*lineReader) Action{
 	"PruneQueue":     parser((*PruneQueue).keys),
 	"PruneClaims":    parser((*PruneClaims).keys),
 	"RetryFailed":    parser((*RetryFailed).keys),
+	"TrimLedger":     parser((*TrimLedger).keys),
 	"Counts":         parser((*CountsOf).keys),
 	"Job":            parser((*JobOf).keys),
 	"Reopen":         parser((*Reopen).keys),

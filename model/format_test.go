@@ -73,6 +73,8 @@ func anyAction(t *rapid.T) model.Action {
 		return model.CountsOf{Queue: queue()}
 	case "Job":
 		return model.JobOf{Job: number("job")}
+	case "TrimLedger":
+		return model.TrimLedger{}
 	case "Reopen":
 		return model.Reopen{}
 	default:

@@ -208,5 +208,6 @@ func refused(p Step) bool {
 		return true
 	}
 	_, reopen := p.Action.(Reopen)
-	return reopen
+	_, trim := p.Action.(TrimLedger)
+	return reopen || trim
 }

@@ -27,6 +27,9 @@ func (a RotateClaims) apply(s Store) (Result, error) {
 	return status, nil
 }
 
+// TrimLedger changes nothing: a ring is its two numbers here, and what its ledgers say of older laps was never asked.
+func (TrimLedger) apply(Store) (Result, error) { return OK{}, nil }
+
 // rotate decides for either ring: it is a function of the ring's two numbers, its number of slots and whether it is
 // idle, so that there is one rule and not one for each ring. The next slot is free when the generation that last used it was pruned: that
 // it looks empty proves nothing, a row may be there that is not committed yet. Idle looks at the sealed

@@ -73,6 +73,8 @@ func drawAction(t *rapid.T, s Store) Action {
 		return CountsOf{queue(t, "queue")}
 	case "Job":
 		return JobOf{small("job", 0, 9)}
+	case "TrimLedger":
+		return TrimLedger{}
 	case "Reopen":
 		return Reopen{}
 	default:

@@ -294,3 +294,26 @@ CREATE TABLE {{.S}}.queue_terminal_rollups (
     pruned_completed_count bigint NOT NULL CHECK (pruned_completed_count >= 0),
     pruned_failed_count    bigint NOT NULL CHECK (pruned_failed_count >= 0)
 ) WITH (fillfactor = 50);
+
+-- The public way to read history: every terminal row in its wide shape, whatever shape it is stored in. Like every reader
+-- of the rings it is exact in one READ COMMITTED statement; TRUNCATE is not MVCC, so that a REPEATABLE READ transaction
+-- may miss rows that a prune took after its snapshot (hazard 10).
+CREATE VIEW {{.S}}.terminal_jobs AS
+SELECT r.job_id, l.queue, l.priority, l.enqueue_shard, 'completed'::text AS state, c.completed_at AS finalized_at,
+       r.run_lease + 1 AS run_lease, r.attempt + 1 AS attempt, r.max_attempts, r.created_at, NULL::timestamptz AS run_at,
+       r.time_limit, r.kind, r.args, coalesce(r.errors, '[]') AS errors
+  FROM {{.S}}.receipt_completion_batches c
+ CROSS JOIN LATERAL unnest(c.lane_seqs) AS s(seqs)
+  JOIN {{.S}}.ready_entries r
+    ON r.ready_slot = c.ready_slot AND r.ready_generation = c.ready_generation AND r.lane_id = c.lane_id
+   AND r.lane_seq >= lower(s.seqs) AND r.lane_seq < upper(s.seqs)
+  JOIN {{.S}}.lanes l ON l.lane_id = c.lane_id
+ UNION ALL
+SELECT d.job_id, l.queue, l.priority, l.enqueue_shard, d.state, d.finalized_at,
+       d.run_lease, d.attempt, coalesce(d.max_attempts, r.max_attempts), coalesce(d.created_at, r.created_at), d.run_at,
+       coalesce(d.time_limit, r.time_limit), coalesce(d.kind, r.kind), coalesce(d.args, r.args), d.errors
+  FROM {{.S}}.done_entries d
+  JOIN {{.S}}.lanes l ON l.lane_id = d.lane_id
+  LEFT JOIN {{.S}}.ready_entries r
+    ON d.kind IS NULL AND r.ready_slot = d.ready_slot AND r.ready_generation = d.ready_generation
+   AND r.lane_id = d.lane_id AND r.lane_seq = d.lane_seq;

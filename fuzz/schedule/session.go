@@ -280,6 +280,8 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 		s.now.Store(int64(op.Now))
 		out, err := e.PruneQueue(ctx, seconds(op.Retention))
 		return Answer{Status: model.Status(out.Status), Carried: out.CarriedFailedRows}, err
+	case model.TrimLedger:
+		_, err = e.TrimLedger(ctx)
 	case model.RetryFailed:
 		s.now.Store(int64(op.Now))
 		out, err := e.RetryFailed(ctx, engine.FailedJobs{Queue: op.Queue, Kind: op.Kind, IDs: s.stage.idsOf(op.Jobs)}, op.Limit)
