@@ -136,7 +136,7 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	}
 	// Most jobs have no limit of their own; a claim that meets both shapes is ordinary all the same.
 	limit := func() int { return pick(t, "limit", []int{0, 0, 0, 0, model.OwnClaim, 1, 3, 6}) }
-	switch pick(t, "operation", g.possible(s)) {
+	switch name := pick(t, "operation", g.possible(s)); name {
 	case "Enqueue":
 		return model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now, Limit: limit()}
 	case "Begin":
@@ -168,8 +168,6 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.RotateClaims{Now: g.now}
 	case "PruneQueue":
 		return model.PruneQueue{Retention: pick(t, "retention", []int{0, 0, 9, 3, g.boundary(s)}), Now: g.now}
-	case "TrimLedger":
-		return model.TrimLedger{}
 	case "RetryFailed":
 		return g.drawRetry(t, s)
 	case "PruneClaims":
@@ -179,9 +177,12 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	case "Job":
 		return model.JobOf{Job: g.drawJob(t, s)}
 	default:
-		return model.Reopen{}
+		return alike[name]
 	}
 }
+
+// alike are the operations without arguments.
+var alike = map[string]model.Action{"Reopen": model.Reopen{}, "TrimLedger": model.TrimLedger{}}
 
 // boundary is the retention that just keeps a failed row of the oldest sealed slot: one second less doesn't.
 func (g *generator) boundary(s model.Store) int {

@@ -59,16 +59,7 @@ func drawAction(t *rapid.T, s Store) Action {
 	case "PruneClaims":
 		return PruneClaims{now}
 	case "RetryFailed":
-		a := RetryFailed{Limit: small("limit", 0, 3), Now: now}
-		switch small("by", 0, 3) {
-		case 0:
-			a.Queue = queue(t, "queue")
-		case 1:
-			a.Kind = TheKind
-		default:
-			a.Jobs = []int{small("job", 0, 3), small("job", 0, 5)}
-		}
-		return a
+		return drawRetry(t, queue(t, "queue"), now)
 	case "Counts":
 		return CountsOf{queue(t, "queue")}
 	case "Job":
@@ -80,6 +71,20 @@ func drawAction(t *rapid.T, s Store) Action {
 	default:
 		return Claim{queue(t, "queue"), small("limit", 0, 4), now}
 	}
+}
+
+func drawRetry(t *rapid.T, queue string, now int) Action {
+	small := func(label string, from, to int) int { return rapid.IntRange(from, to).Draw(t, label) }
+	a := RetryFailed{Limit: small("limit", 0, 3), Now: now}
+	switch small("by", 0, 3) {
+	case 0:
+		a.Queue = queue
+	case 1:
+		a.Kind = TheKind
+	default:
+		a.Jobs = []int{small("job", 0, 3), small("job", 0, 5)}
+	}
+	return a
 }
 
 func drawConfig(t *rapid.T) *Config {

@@ -280,16 +280,6 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 		s.now.Store(int64(op.Now))
 		out, err := e.PruneQueue(ctx, seconds(op.Retention))
 		return Answer{Status: model.Status(out.Status), Carried: out.CarriedFailedRows}, err
-	case model.TrimLedger:
-		_, err = e.TrimLedger(ctx)
-	case model.RetryFailed:
-		s.now.Store(int64(op.Now))
-		out, err := e.RetryFailed(ctx, engine.FailedJobs{Queue: op.Queue, Kind: op.Kind, IDs: s.stage.idsOf(op.Jobs)}, op.Limit)
-		a = Answer{Retried: out.Retried, Matched: out.Matched, PrunedFailed: -1}
-		if out.PrunedFailedCount != nil {
-			a.PrunedFailed = int(*out.PrunedFailedCount)
-		}
-		return a, err
 	case model.PruneClaims:
 		s.now.Store(int64(op.Now))
 		out, err := e.PruneClaims(ctx)
@@ -300,6 +290,26 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 			Available: int(c.Available), Scheduled: int(c.Scheduled), Running: int(c.Running), Completed: int(c.Completed),
 			Failed: int(c.Failed), PrunedCompleted: int(c.PrunedCompleted), PrunedFailed: int(c.PrunedFailed),
 		}}, err
+	default:
+		return s.operate(ctx, op)
+	}
+	return a, err
+}
+
+// operate runs what operators do, and what is left.
+func (s *session) operate(ctx context.Context, action model.Action) (a Answer, err error) {
+	e := s.engine
+	switch op := action.(type) {
+	case model.TrimLedger:
+		_, err = e.TrimLedger(ctx)
+	case model.RetryFailed:
+		s.now.Store(int64(op.Now))
+		out, err := e.RetryFailed(ctx, engine.FailedJobs{Queue: op.Queue, Kind: op.Kind, IDs: s.stage.idsOf(op.Jobs)}, op.Limit)
+		a = Answer{Retried: out.Retried, Matched: out.Matched, PrunedFailed: -1}
+		if out.PrunedFailedCount != nil {
+			a.PrunedFailed = int(*out.PrunedFailedCount)
+		}
+		return a, err
 	default:
 		err = fmt.Errorf("a session can't run %s", op)
 	}
