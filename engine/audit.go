@@ -75,6 +75,7 @@ var auditChecks = []auditCheck{
 	{"AttemptEndsOnce", "P3", "each closure is of a claim in its slot, and no attempt is closed twice", "closed_once"},
 	{"ClosureHasItsOutcome", "P2", "where an attempt was closed, the job's end or its next ready row is there", "closure_has_outcome"},
 	{"TerminalHasItsReadyRow", "P2", "each end is of a ready row of its own generation that was handed out", "terminal_has_ready_row"},
+	{"StateEndsWithItsAttempt", "P3", "each attempt with a heartbeat or progress is open", "state_ends"},
 	{"OneOpenClaim", "P3", "at most one attempt of a job is open", "one_open_claim"},
 	{"OpenClaimIsNewest", "P3", "an open attempt is its job's newest", "open_claim_is_newest"},
 	{"OpenClaimKeepsItsSlots", "P2", "the ready generation of an open attempt isn't pruned", "open_claim_keeps_slots"},

@@ -180,3 +180,16 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.ready_entries) looke
           FROM {{.S}}.deferred_jobs d
          WHERE d.attempt >= d.max_attempts OR d.attempt < 0 OR d.run_lease < d.attempt) v LIMIT 20) f ON true
 {{end}}
+
+{{/* P3. A heartbeat that came back after its attempt was closed would keep nobody alive, and stay for ever. */}}
+{{define "state_ends_audit"}}
+/* awa:Audit */
+WITH open AS MATERIALIZED (
+    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, local, receipt_id)
+     WHERE c.receipt_id IS NULL
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.attempt_state) looked LEFT JOIN (
+    SELECT 'attempt_state', NULL::bigint, NULL::integer, s.job_id, format('attempt %s/%s has a state, and is not open under receipt %s', s.job_id, s.run_lease, s.receipt_id)
+      FROM {{.S}}.attempt_state s LEFT JOIN open o ON o.receipt_id = s.receipt_id AND o.job_id = s.job_id AND o.run_lease = s.run_lease
+     WHERE o.receipt_id IS NULL LIMIT 20) f ON true
+{{end}}

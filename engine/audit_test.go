@@ -44,7 +44,10 @@ func (b *bundle) mixed(t *testing.T) {
 	if out, err := b.RescueStale(t.Context(), time.Minute, 10); err != nil || out.Requeued != 1 {
 		t.Fatal(out, err)
 	}
-	b.claim(t, "q", 1)
+	running := b.claim(t, "q", 1)
+	if results, err := b.Heartbeat(t.Context(), receipts(running)); err != nil || results[0].Err != nil {
+		t.Fatal(results, err)
+	}
 	old := begin(t, b.pool, "repeatable read")
 	if _, err := b.EnqueueTx(t.Context(), old, jobs("q", 1)...); err != nil {
 		t.Fatal(err)
@@ -144,6 +147,7 @@ var corruptions = []corruption{
 	{"ClosureHasItsOutcome", "attempt 1/1 was closed as completed, and its job went nowhere", []string{`DELETE FROM %s.receipt_completion_batches`}},
 	{"ClosureHasItsOutcome", "attempt 4/1 was closed as rescued, and its job went nowhere", []string{`DELETE FROM %s.ready_entries WHERE job_id = 4 AND run_lease = 1`}},
 	{"ClosureHasItsOutcome", "attempt 3/1 was closed as completed, and its job ended as failed", []string{`UPDATE %s.lease_claim_closure_batches SET outcome = 'completed' WHERE outcome = 'failed'`}},
+	{"StateEndsWithItsAttempt", "attempt 5/9 has a state, and is not open", []string{`UPDATE %s.attempt_state SET run_lease = 9`}},
 	{"TerminalHasItsReadyRow", "there is no ready row in its generation", []string{`DELETE FROM %s.ready_entries WHERE job_id = 3`}},
 	{"TerminalHasItsReadyRow", "was never handed out", []string{`DELETE FROM %s.ready_claim_attempt_batches WHERE batch_id = 1`}},
 	{"TerminalHasItsReadyRow", "its ready row is of another attempt", []string{`UPDATE %s.done_entries SET run_lease = 2`}},

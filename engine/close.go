@@ -18,6 +18,7 @@ type closing struct {
 	receipts []Receipt
 	messages map[int64]string // by receipt id; Fail only
 	closed   map[Receipt]bool // what this call closed
+	stateful bool             // some of their claims have attempts with a state
 }
 
 // place names where the rows of an attempt stand: its receipt and closure in the claim's generation, its evidence and
@@ -118,6 +119,7 @@ func (c *closing) run(ctx context.Context) ([]Result, error) {
 	}
 	err := c.e.transact(ctx, c.op, func(t *txn) (bool, error) {
 		c.closed = map[Receipt]bool{}
+		c.stateful = false
 		err := c.close(ctx, t)
 		return len(c.closed) > 0, err
 	})
@@ -159,7 +161,15 @@ func (c *closing) close(ctx context.Context, t *txn) error {
 	for _, p := range places {
 		c.queueStatement(&b, p, groups[p])
 	}
-	return send(ctx, t, &b)
+	if err := send(ctx, t, &b); err != nil || !c.stateful {
+		return err
+	}
+	var over []int64
+	for r := range c.closed {
+		over = append(over, r.id())
+	}
+	_, err := t.Exec(ctx, c.e.sql.get("forget", children{}), over)
+	return err
 }
 
 // comparePlaces orders by claim generation, so that closure rows are written slot by slot.
@@ -205,26 +215,34 @@ func sortedSet(s []int) []int {
 
 // queueStatement closes the members at one place and writes their history.
 func (c *closing) queueStatement(b *pgx.Batch, p place, m members) {
+	if c.messages == nil {
+		c.queue(b, "complete", p, m)
+		return
+	}
+	ids := m.ids()
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = c.messages[id]
+	}
+	c.queue(b, "fail", p, m, ids, texts)
+}
+
+// queue runs a statement on those of the members at one place that are open.
+func (c *closing) queue(b *pgx.Batch, name string, p place, m members, more ...any) {
 	order := m.inOrder()
 	batches, asked := make([]int64, len(order)), make([]string, len(order))
 	for i, at := range order {
 		batches[i], asked[i] = at.batch, attempts(m[at])
 	}
 	at := children{Claim: c.e.claim.slot(p.claim), Queue: c.e.queue.slot(p.ready), Local: p.local}
-	name, args := "complete", []any{p.claim, []int64{p.ready}, batches, asked, c.e.now()}
-	if c.messages != nil {
-		ids := m.ids()
-		texts := make([]string, len(ids))
-		for i, id := range ids {
-			texts[i] = c.messages[id]
-		}
-		name, args = "fail", append(args, ids, texts)
-	}
+	args := append([]any{p.claim, []int64{p.ready}, batches, asked, c.e.now()}, more...)
 	b.Queue(c.e.sql.get(name, at), args...).Query(func(rows pgx.Rows) error {
 		var text string
 		var place int
+		var stateful bool
 		var closed, written int64
-		_, err := pgx.ForEachRow(rows, []any{&place, &text, &written}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&place, &text, &written, &stateful}, func() error {
+			c.stateful = c.stateful || stateful
 			done, err := parseSpans(text)
 			if err != nil {
 				return err

@@ -71,11 +71,12 @@ WITH {{template "places_stand" .}}, asked AS MATERIALIZED (
 )
 {{end}}
 
-{{/* The same for a sweep, which has read the receipts that it asks for itself. */}}
+{{/* The same for a sweep, which has read the receipts that it asks for itself; but a heartbeat may have come before the key
+     was had. */}}
 {{define "open_receipts"}}
 WITH {{template "places_stand" .}}, found AS MATERIALIZED (
     SELECT b.*, a.receipts::int8multirange * b.receipt_ranges
-                - {{template "closed_of_batch" .}} AS closing
+                - {{template "closed_of_batch" .}}{{template "alive" .}} AS closing
       FROM unnest($3::bigint[], $4::text[]) AS a(batch_id, receipts) CROSS JOIN LATERAL {{template "claim_of_batch" .}} b
      WHERE (SELECT ok FROM guard) AND b.claim_generation = $1::bigint AND b.ready_generation = ANY ($2::bigint[])
 ), closing AS MATERIALIZED (
@@ -104,7 +105,16 @@ SELECT c.batch_id, c.lane_id, c.ready_slot, c.ready_generation, c.batch_id * 409
 
 {{define "closed_range"}}{{if not .Local}}, closing{{end}}{{end}}
 
-{{/* What was closed, by the place in $3, and for how many attempts a row of history was written: the caller compares. */}}
+{{/* What was closed, by the place in $3, for how many attempts a row of history was written, which the caller compares, and
+     whether the claim has attempts with a state: then the caller sends forget. Others pay a look into an index. */}}
 {{define "closed"}}
-SELECT place, closing::text, (SELECT coalesce(sum(n), 0) FROM history) FROM closing
+SELECT c.place, c.closing::text, (SELECT coalesce(sum(n), 0) FROM history),
+       EXISTS (SELECT FROM {{.S}}.attempt_state s WHERE s.receipt_id >= c.batch_id * 4096 AND s.receipt_id < (c.batch_id + 1) * 4096)
+  FROM closing c
+{{end}}
+
+{{/* A state ends with its attempt, in the transaction that closes it. */}}
+{{define "forget"}}
+/* awa:Close */
+DELETE FROM {{.S}}.attempt_state WHERE receipt_id = ANY ($1::bigint[])
 {{end}}

@@ -61,7 +61,7 @@ func (b *bundle) wantClosed(t *testing.T, c closeBy, receipts []engine.Receipt, 
 		if r.Receipt != receipts[i] || engine.Stale(r.Err) != over[i] || (r.Err != nil) != over[i] {
 			t.Errorf("receipt %d, %s: got %+v, stale wanted: %v", i, receipts[i], r, over[i])
 		}
-		if over[i] && (!strings.Contains(r.Err.Error(), receipts[i].String()) || !errors.Is(r.Err, engine.ErrStale) || engine.SafeToRetry(r.Err)) {
+		if over[i] && r.Err != nil && (!strings.Contains(r.Err.Error(), receipts[i].String()) || !errors.Is(r.Err, engine.ErrStale) || engine.SafeToRetry(r.Err)) {
 			t.Errorf("the error %v doesn't tell that attempt %s is over", r.Err, receipts[i])
 		}
 	}

@@ -16,6 +16,9 @@ import (
 var (
 	// ErrStale: the attempt is closed, was superseded, or never existed. Nothing was changed (P3).
 	ErrStale = errors.New("the attempt is over")
+	// ErrClosing: somebody is closing the attempt at this moment, perhaps for as long as a caller's transaction is open.
+	// Nothing was changed.
+	ErrClosing = errors.New("the attempt is being closed")
 	// ErrAmbiguous: the connection was lost between COMMIT and its answer; the transaction may or may not have
 	// committed. Engine.Settle finds out (P11).
 	ErrAmbiguous = errors.New("the outcome of the commit is not known")
@@ -81,7 +84,8 @@ func Ambiguous(err error) bool { return errors.Is(err, ErrAmbiguous) }
 //   - the driver certainly sent nothing, or no server answered the connection attempt;
 //   - the server aborted the transaction for a reason that passes (see retryable);
 //   - the connection was lost before the operation's COMMIT was sent, which ends its transaction;
-//   - a ring moved on each time, before anything was written.
+//   - a ring moved on each time, before anything was written;
+//   - somebody else was closing the attempt.
 func SafeToRetry(err error) bool {
 	if err == nil || errors.Is(err, ErrAmbiguous) {
 		return false
@@ -89,7 +93,7 @@ func SafeToRetry(err error) bool {
 	if mine := (*Error)(nil); errors.As(err, &mine) && mine.unsent {
 		return true
 	}
-	if errors.Is(err, ErrBusy) || errors.Is(err, ErrUnreachable) || pgconn.SafeToRetry(err) {
+	if errors.Is(err, ErrBusy) || errors.Is(err, ErrClosing) || errors.Is(err, ErrUnreachable) || pgconn.SafeToRetry(err) {
 		return true
 	}
 	var pg *pgconn.PgError

@@ -35,6 +35,10 @@ type Job struct {
 	CreatedAt   time.Time
 	ClaimedAt   *time.Time // while it is running
 	DeadlineAt  *time.Time // while it is running, if it has a deadline
+	HeartbeatAt *time.Time // while it is running, if it has told of itself
+	Percent     *int       // as last told by Progress, while it is running; Message and Metadata likewise
+	Message     *string
+	Metadata    json.RawMessage
 	FinalizedAt *time.Time // once it is completed or failed
 	RunAt       *time.Time // while it is deferred: when it is due
 	Errors      []JobError // the newest twenty, oldest first
@@ -59,7 +63,7 @@ func (e *Engine) Job(ctx context.Context, id int64) (Job, error) {
 		b.Queue(e.sql.get("no_jit", children{}))
 		b.Queue(e.sql.get("job", children{}), id).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&j.State, &j.Queue, &j.Priority, &j.Kind, &j.Args,
-				&j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.DeadlineAt, &j.FinalizedAt, &j.RunAt, &errs)
+				&j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.DeadlineAt, &j.HeartbeatAt, &j.Percent, &j.Message, &j.Metadata, &j.FinalizedAt, &j.RunAt, &errs)
 		})
 		err := send(ctx, tx, &b)
 		if errors.Is(err, pgx.ErrNoRows) {

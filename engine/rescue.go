@@ -133,8 +133,11 @@ func (s *sweep) look(ctx context.Context, t *txn) error {
 	var b pgx.Batch
 	for _, tr := range s.tracks {
 		for _, part := range tr.parts(s.end()) {
-			b.Queue(s.e.sql.get("rescue_candidates", s.at(tr.local)), s.generation,
-				part[0].at, part[0].batch, part[1].at, part[1].batch, sweepBatches).Query(tr.readCandidates)
+			args := []any{s.generation, part[0].at, part[0].batch, part[1].at, part[1].batch, sweepBatches}
+			if !s.deadline {
+				args = append(args, s.cutoff)
+			}
+			b.Queue(s.e.sql.get("rescue_candidates", s.at(tr.local)), args...).Query(tr.readCandidates)
 		}
 	}
 	if err := send(ctx, t, &b); err != nil {
@@ -212,7 +215,7 @@ func (s *sweep) close(ctx context.Context, t *txn, tr *track) (moved bool, err e
 	var b pgx.Batch
 	s.e.queueChildLocks(&b, places)
 	b.Queue(s.e.sql.get("lock_ready", at))
-	b.Queue(s.e.sql.get("rescue", at), s.generation, ready, batches, asked, s.e.now(), s.queueAt.current(), s.message, s.outcome).Query(func(rows pgx.Rows) error {
+	b.Queue(s.e.sql.get("rescue", at), s.generation, ready, batches, asked, s.e.now(), s.queueAt.current(), s.cutoff, s.message, s.outcome).Query(func(rows pgx.Rows) error {
 		var current bool
 		var batch int64
 		var text string
@@ -231,9 +234,20 @@ func (s *sweep) close(ctx context.Context, t *txn, tr *track) (moved bool, err e
 		}
 		return err
 	})
-	err = send(ctx, t, &b)
+	if err = send(ctx, t, &b); err != nil || closed == 0 {
+		return moved, err
+	}
 	s.out.Requeued += requeued
 	s.out.Failed += failed
+	var over []int64
+	for _, c := range byBatch {
+		for _, sp := range c.done {
+			for id := sp.lo; id < sp.hi; id++ {
+				over = append(over, id)
+			}
+		}
+	}
+	_, err = t.Exec(ctx, s.e.sql.get("forget", children{}), over)
 	return moved, err
 }
 

@@ -18,17 +18,26 @@ SELECT coalesce($1::timestamptz, now()) - $2::interval
 SELECT {{template "sweep_cursor" .}}_{{template "sweep_time" .}}, {{template "sweep_cursor" .}}_batch_id FROM {{.S}}.claim_ring_slots WHERE slot = $1::smallint
 {{end}}
 
+{{/* The attempts of claim b with a sign of life that is newer than the cutoff: the sweep by age may pass them. A deadline
+     asks for no heartbeat. */}}
+{{define "alive"}}
+{{- if not .Deadline}}
+        - coalesce((SELECT range_agg(int8range(s.receipt_id, s.receipt_id + 1)) FROM {{.S}}.attempt_state s
+                     WHERE s.receipt_id >= b.batch_id * 4096 AND s.receipt_id < (b.batch_id + 1) * 4096
+                       AND s.heartbeat_at >= $7::timestamptz), '{}')
+{{- end}}{{end}}
+
 {{define "rescue_candidates"}}
 /* awa:Rescue */
 SELECT b.{{template "sweep_time" .}}, b.batch_id, b.ready_generation,
 {{- if .Local}}
        (int8multirange(int8range(b.batch_id * 4096, b.batch_id * 4096 + 1))
         - coalesce((SELECT int8multirange(int8range(c.receipt_id, c.receipt_id + 1)) FROM {{.S}}.lease_claim_closures_{{.Claim}} c
-                     WHERE c.receipt_id = b.batch_id * 4096), '{}'))::text
+                     WHERE c.receipt_id = b.batch_id * 4096), '{}'){{template "alive" .}})::text
   FROM {{.S}}.lease_claims_{{.Claim}} b
 {{- else}}
        (b.receipt_ranges - coalesce((SELECT range_agg(c.receipt_ranges) FROM {{.S}}.lease_claim_closure_batches_{{.Claim}} c
-                                      WHERE c.batch_id = b.batch_id), '{}'))::text
+                                      WHERE c.batch_id = b.batch_id), '{}'){{template "alive" .}})::text
   FROM {{.S}}.lease_claim_batches_{{.Claim}} b
 {{- end}}
  WHERE b.claim_generation = $1::bigint{{if .Deadline}} AND b.deadline_at IS NOT NULL{{end}}
@@ -43,16 +52,16 @@ SELECT b.{{template "sweep_time" .}}, b.batch_id, b.ready_generation,
 {{define "rescue"}}
 /* awa:Rescue */
 {{template "open_receipts" .}}, current AS MATERIALIZED (
-    SELECT (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1) = $6::bigint AS ok
+    SELECT (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1) = $6::bigint AND $7::timestamptz IS NOT NULL AS ok
 ), now_closing AS MATERIALIZED (
     SELECT * FROM closing WHERE (SELECT ok FROM current)
 ), closures AS (
-    {{template "close_as" .}}, $8::text{{template "closed_range" .}} FROM now_closing
+    {{template "close_as" .}}, $9::text{{template "closed_range" .}} FROM now_closing
 ), members AS MATERIALIZED (
     {{template "closing_members" .}}
 ), old AS MATERIALIZED (
     SELECT r.*, m.run_lease AS closed_lease, m.receipt_id, n.{{template "sweep_time" .}} AS swept_at,
-           {{template "errors_and" "$7::text"}} AS all_errors
+           {{template "errors_and" "$8::text"}} AS all_errors
       FROM members m
       JOIN now_closing n USING (batch_id)
      CROSS JOIN LATERAL ({{range $i, $slot := .Slots}}{{if $i}}

@@ -93,6 +93,7 @@ func (t *tables) readers() []tableReader {
 		{`SELECT claim_slot, claim_generation, receipt_id, ready_generation, lane_id, outcome FROM {s}.lease_claim_closures`, t.ownClosure},
 		{`SELECT ready_slot, lane_id, ready_generation, completed_at, completed_count, lane_seqs FROM {s}.receipt_completion_batches`, t.completion},
 		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, finalized_at, max_attempts, time_limit FROM {s}.done_entries`, t.done},
+		{`SELECT job_id, run_lease, receipt_id, heartbeat_at, coalesce(percent, 0) FROM {s}.attempt_state`, t.attemptState},
 		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, run_at, time_limit FROM {s}.deferred_jobs`, t.deferred},
 	}
 }

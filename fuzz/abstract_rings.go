@@ -258,3 +258,19 @@ func (t *tables) check() error {
 	}
 	return nil
 }
+
+// attemptState reads what an attempt has told of itself; its receipt must lead to it.
+func (t *tables) attemptState(rows pgx.Rows) error {
+	var receipt int
+	var at time.Time
+	var a model.AttemptRow
+	if err := rows.Scan(&a.Job, &a.Lease, &receipt, &at, &a.Percent); err != nil {
+		return err
+	}
+	if c, there := t.claims[receipt]; !there || c.ID() != a.ID() {
+		return fmt.Errorf("the state of attempt %s has the receipt %d, which isn't its own", a.ID(), receipt)
+	}
+	a.Heartbeat = logical(at)
+	t.flat.PutAttemptState(a)
+	return nil
+}

@@ -28,6 +28,8 @@ var weights = []struct {
 	{"Complete", 5},
 	{"Fail", 3},
 	{"RescueStale", 4},
+	{"Heartbeat", 3},
+	{"Progress", 2},
 	{"RescueDeadline", 3},
 	{"RotateQueue", 5},
 	{"RotateClaims", 5},
@@ -61,7 +63,7 @@ func (g *generator) possible(s model.Store) []string {
 			if len(s.Txs()) == 0 {
 				continue
 			}
-		case "Complete", "Fail":
+		case "Complete", "Fail", "Heartbeat", "Progress":
 			if len(g.attempts) == 0 {
 				continue
 			}
@@ -160,6 +162,10 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.Fail{Attempts: g.drawAttempts(t, s), Now: g.now}
 	case "RescueStale":
 		return model.RescueStale{Older: rapid.IntRange(0, 4).Draw(t, "older"), Limit: small("limit", 4), Now: g.now}
+	case "Heartbeat":
+		return model.Heartbeat{Attempts: g.drawAttempts(t, s), Now: g.now}
+	case "Progress":
+		return model.Progress{Attempts: g.drawAttempts(t, s)[:1], Percent: rapid.IntRange(0, 100).Draw(t, "percent"), Now: g.now}
 	case "RescueDeadline":
 		return model.RescueDeadline{Limit: small("limit", 4), Now: g.now}
 	case "RotateQueue":

@@ -6,7 +6,7 @@ import "fmt"
 // runs.
 var expectedOutcomes = []string{
 	"Enqueue", "Begin", "EnqueueTx", "Commit", "Rollback", "Promote jobs", "Claim some", "Complete ok", "Complete stale", "Fail ok",
-	"Fail stale", "RescueStale requeued", "RescueStale failed", "RescueDeadline requeued", "RescueDeadline failed", "Claim row-local", "RotateQueue rotated", "RotateQueue skipped_idle",
+	"Fail stale", "RescueStale requeued", "RescueStale failed", "Heartbeat ok", "Heartbeat stale", "Progress ok", "Progress stale", "RescueDeadline requeued", "RescueDeadline failed", "Claim row-local", "RotateQueue rotated", "RotateQueue skipped_idle",
 	"RotateQueue skipped_next_not_pruned", "RotateClaims rotated", "RotateClaims skipped_idle", "RotateClaims skipped_next_not_pruned",
 	"PruneQueue pruned", "PruneQueue skipped_active", "PruneQueue blocked", "PruneQueue carried", "RetryFailed jobs", "TrimLedger", "PruneQueue nothing", "PruneClaims pruned",
 	"PruneClaims skipped_active", "PruneClaims nothing", "Counts", "Job available", "Job scheduled", "Job running", "Job completed",

@@ -75,6 +75,10 @@ func (s *system) runnable(a model.Action) bool {
 		return s.know(a.Attempts)
 	case model.Fail:
 		return s.know(a.Attempts)
+	case model.Heartbeat:
+		return s.know(a.Attempts)
+	case model.Progress:
+		return s.know(a.Attempts) && len(a.Attempts) == 1
 	case model.JobOf:
 		return a.Job >= 1 && a.Job <= len(s.jobs)
 	case model.RetryFailed:
@@ -158,6 +162,18 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 		}
 		results, err := e.Fail(ctx, failures)
 		return closed(a.Attempts, results), err
+	case model.Heartbeat:
+		s.at(a.Now)
+		results, err := e.Heartbeat(ctx, s.receiptsOf(a.Attempts))
+		return closed(a.Attempts, results), err
+	case model.Progress:
+		s.at(a.Now)
+		err := e.Progress(ctx, s.receipts[a.Attempts[0]], engine.ProgressReport{Percent: a.Percent})
+		told := model.Closed{Attempts: []model.ClosedAttempt{{ID: a.Attempts[0], Stale: engine.Stale(err)}}}
+		if engine.Stale(err) {
+			err = nil
+		}
+		return told, err
 	case model.Reopen:
 		return model.OK{}, s.reopen(ctx)
 	}

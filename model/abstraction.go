@@ -11,7 +11,7 @@ const Infinite = 1 << 40
 // Normalize keeps of a state only what can still matter to what is offered by [Enabled], so that exploration
 // sees states as equal that differ in nothing else:
 //
-//   - claimed_at of an open claim is its rank among those of the open claims. A later claim gets a later time,
+//   - claimed_at of an open claim is its rank among those of the open claims, and their heartbeats. A later claim gets a later time,
 //     and a rescue's cutoff falls between two of them;
 //   - run_at of a deferred job is its place in the order of promotion: up to 0 where it is due, from [Infinite] on
 //     where it isn't. No two are alike, so that the order survives what renames jobs;
@@ -36,6 +36,9 @@ func (f *Flat) Normalize() {
 	for _, c := range f.claims {
 		if c.Outcome == Open {
 			times.add(c.ClaimedAt)
+			if a, ok := f.AttemptState(c.ID()); ok {
+				times.add(a.Heartbeat)
+			}
 		}
 		if c.Outcome == Open && c.Deadline != 0 {
 			deadlines.add(c.Deadline)
@@ -54,6 +57,9 @@ func (f *Flat) Normalize() {
 		} else {
 			c.ClaimedAt, c.Deadline = 0, 0
 		}
+	}
+	for i := range f.states {
+		f.states[i].Heartbeat = times.rank(f.states[i].Heartbeat)
 	}
 	for i := range f.terminals {
 		f.terminals[i].FinalizedAt = 0

@@ -86,7 +86,22 @@ type Fail struct {
 	Now      int
 }
 
-// RescueStale closes attempts that were claimed before Now-Older, up to Limit of them, oldest first, and routes
+// Heartbeat says that attempts are worked on: a new sign of life for each that is open.
+//
+// The answer is [Closed]: stale as there, and closing nothing; there is nothing that disables it.
+type Heartbeat struct {
+	Attempts []AttemptID
+	Now      int
+}
+
+// Progress says how far attempts are, and is a sign of life; it answers as [Heartbeat] does.
+type Progress struct {
+	Attempts []AttemptID
+	Percent  int
+	Now      int
+}
+
+// RescueStale closes attempts whose newest sign of life, the claim or a heartbeat, is before Now-Older, up to Limit of them, oldest first, and routes
 // their jobs on. It can't see whether a worker lives: what it closes may still be worked on, and is told so later.
 //
 // The answer is [RescuedCount]. Disabled with a limit less than 1.

@@ -57,6 +57,9 @@ func Canonical(s Store) string {
 			"finalized_at=%d%s\n",
 			f.config.LaneName(t.Lane), t.Seq, t.Gen, t.Job, t.Lease, t.Attempt, t.MaxAttempts, t.State, t.FinalizedAt, shape)
 	}
+	for _, a := range f.states {
+		fmt.Fprintf(&b, "attempt job=%d lease=%d heartbeat=%d percent=%d\n", a.Job, a.Lease, a.Heartbeat, a.Percent)
+	}
 	for _, d := range f.deferred {
 		fmt.Fprintf(&b, "deferred job=%d lane=%s lease=%d attempt=%d max_attempts=%d run_at=%d%s\n",
 			d.Job, f.config.LaneName(d.Lane), d.Lease, d.Attempt, d.MaxAttempts, d.RunAt, given("limit", d.Limit))

@@ -33,6 +33,7 @@ func closeAll(s Store, attempts []AttemptID, outcome Outcome, now int) Result {
 func closeClaim(s Store, c ClaimRow, outcome Outcome) {
 	c.Outcome = outcome
 	s.PutClaim(c)
+	s.DropAttemptState(c.ID())
 }
 
 // finalize writes the job's end into the generation of its ready row, which the claim, open until this moment,

@@ -51,6 +51,9 @@ func Enabled(s Store, b *Bounds) []Action {
 	for _, c := range s.Claims() {
 		o.now = max(o.now, c.ClaimedAt+1)
 	}
+	for _, a := range s.AttemptStates() {
+		o.now = max(o.now, a.Heartbeat+1)
+	}
 	for _, d := range s.DeferredRows() {
 		if d.RunAt < Infinite {
 			o.now = max(o.now, d.RunAt)
@@ -181,6 +184,12 @@ func (o *offer) closes(attempts ...AttemptID) {
 	if o.allows("Fail") {
 		o.add(Fail{Attempts: attempts, Now: o.now})
 	}
+	if o.allows("Heartbeat") {
+		o.add(Heartbeat{Attempts: attempts, Now: o.now})
+	}
+	if o.allows("Progress") {
+		o.add(Progress{Attempts: attempts, Percent: 50, Now: o.now})
+	}
 }
 
 // maintenance may run at any time and in any order; nothing is assumed of who leads it.
@@ -234,7 +243,7 @@ func (o *offer) operator() {
 func (o *offer) rescues() {
 	var times ranking
 	for c := range o.store.OpenClaims() {
-		times.add(c.ClaimedAt)
+		times.add(signOfLife(o.store, c))
 	}
 	times.sort()
 	for _, time := range times {

@@ -93,6 +93,13 @@ func (d *DeferredRow) numbers(visit func(*int)) {
 	visit(&d.Tx)
 }
 
+func (a *AttemptRow) numbers(visit func(*int)) {
+	visit(&a.Job)
+	visit(&a.Lease)
+	visit(&a.Heartbeat)
+	visit(&a.Percent)
+}
+
 // isolations numbers the levels; the order is part of the encoding.
 var isolations = []Isolation{ReadCommitted, RepeatableRead, Serializable}
 
@@ -124,6 +131,7 @@ func (f *Flat) numbers(visit func(*int)) {
 	walkTable(&f.terminals, visit, (*TerminalRow).numbers)
 	walkTable(&f.deferred, visit, (*DeferredRow).numbers)
 	walkTable(&f.txs, visit, (*TxRow).numbers)
+	walkTable(&f.states, visit, (*AttemptRow).numbers)
 }
 
 // walkTable visits the table's length, which a decoder changes, then each row.

@@ -24,6 +24,7 @@ type Flat struct {
 	terminals []TerminalRow
 	deferred  []DeferredRow
 	txs       []TxRow
+	states    []AttemptRow
 }
 
 var _ Store = (*Flat)(nil)
@@ -53,6 +54,7 @@ func Snapshot(s Store) *Flat {
 	f.terminals = append(f.terminals, s.Terminals()...)
 	f.deferred = append(f.deferred, s.DeferredRows()...)
 	f.txs = append(f.txs, s.Txs()...)
+	f.states = append(f.states, s.AttemptStates()...)
 	return f
 }
 
@@ -66,6 +68,7 @@ func (f *Flat) CopyFrom(from *Flat) {
 	f.terminals = append(f.terminals[:0], from.terminals...)
 	f.deferred = append(f.deferred[:0], from.deferred...)
 	f.txs = append(f.txs[:0], from.txs...)
+	f.states = append(f.states[:0], from.states...)
 }
 
 // The single numbers.
@@ -88,6 +91,15 @@ func (f *Flat) PutDeferred(d DeferredRow) { f.deferred = put(f.deferred, d, byJo
 func (f *Flat) DropDeferred(d DeferredRow) { f.deferred = drop(f.deferred, d, byJob) }
 func (f *Flat) PutTx(t TxRow)              { f.txs = put(f.txs, t, byID) }
 func (f *Flat) DropTx(id int)              { f.txs = drop(f.txs, TxRow{ID: id}, byID) }
+
+func (f *Flat) PutAttemptState(a AttemptRow) { f.states = put(f.states, a, byAttempt) }
+
+// DropAttemptState looks first: most attempts have none.
+func (f *Flat) DropAttemptState(id AttemptID) {
+	if a, ok := f.AttemptState(id); ok {
+		f.states = drop(f.states, a, byAttempt)
+	}
+}
 
 // AddTerminal never replaces: see [Store].
 func (f *Flat) AddTerminal(t TerminalRow) {
@@ -130,6 +142,10 @@ func (f *Flat) NewestEntry(job int) (newest EntryRow, ok bool) {
 
 func (f *Flat) Claim(id AttemptID) (ClaimRow, bool) {
 	return last(f.claims, func(c ClaimRow) bool { return c.ID() == id })
+}
+
+func (f *Flat) AttemptState(id AttemptID) (AttemptRow, bool) {
+	return last(f.states, func(a AttemptRow) bool { return a.ID() == id })
 }
 
 func (f *Flat) Terminal(job int) (TerminalRow, bool) {
@@ -234,6 +250,7 @@ func (f *Flat) Claims() []ClaimRow          { return f.claims }
 func (f *Flat) Terminals() []TerminalRow    { return f.terminals }
 func (f *Flat) DeferredRows() []DeferredRow { return f.deferred }
 func (f *Flat) Txs() []TxRow                { return f.txs }
+func (f *Flat) AttemptStates() []AttemptRow { return f.states }
 
 // The orders of the tables, and of what rules take from them.
 
@@ -264,6 +281,10 @@ func byJob(a, b DeferredRow) int { return cmp.Compare(a.Job, b.Job) }
 // byDue is the order in which deferred jobs are promoted.
 func byDue(a, b DeferredRow) int {
 	return cmp.Or(cmp.Compare(a.RunAt, b.RunAt), cmp.Compare(a.Job, b.Job))
+}
+
+func byAttempt(a, b AttemptRow) int {
+	return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Lease, b.Lease))
 }
 
 func byID(a, b TxRow) int { return cmp.Compare(a.ID, b.ID) }

@@ -81,6 +81,17 @@ func (a *Fail) keys(k keys) {
 	k.number("now", &a.Now)
 }
 
+func (a *Heartbeat) keys(k keys) {
+	k.attempts("attempts", &a.Attempts)
+	k.number("now", &a.Now)
+}
+
+func (a *Progress) keys(k keys) {
+	k.attempts("attempts", &a.Attempts)
+	k.number("percent", &a.Percent)
+	k.number("now", &a.Now)
+}
+
 func (a *RescueStale) keys(k keys) {
 	k.number("older", &a.Older)
 	k.number("limit", &a.Limit)
@@ -123,6 +134,8 @@ func (Promote) Name() string        { return "Promote" }
 func (Claim) Name() string          { return "Claim" }
 func (Complete) Name() string       { return "Complete" }
 func (Fail) Name() string           { return "Fail" }
+func (Heartbeat) Name() string      { return "Heartbeat" }
+func (Progress) Name() string       { return "Progress" }
 func (RescueStale) Name() string    { return "RescueStale" }
 func (RescueDeadline) Name() string { return "RescueDeadline" }
 func (RotateQueue) Name() string    { return "RotateQueue" }
@@ -144,6 +157,8 @@ func (a Promote) String() string        { return line(a.Name(), a.keys) }
 func (a Claim) String() string          { return line(a.Name(), a.keys) }
 func (a Complete) String() string       { return line(a.Name(), a.keys) }
 func (a Fail) String() string           { return line(a.Name(), a.keys) }
+func (a Heartbeat) String() string      { return line(a.Name(), a.keys) }
+func (a Progress) String() string       { return line(a.Name(), a.keys) }
 func (a RescueStale) String() string    { return line(a.Name(), a.keys) }
 func (a RescueDeadline) String() string { return line(a.Name(), a.keys) }
 func (a RotateQueue) String() string    { return line(a.Name(), a.keys) }
@@ -168,6 +183,8 @@ var parsers = map[string]func(*lineReader) Action{
 	"Claim":          parser((*Claim).keys),
 	"Complete":       parser((*Complete).keys),
 	"Fail":           parser((*Fail).keys),
+	"Heartbeat":      parser((*Heartbeat).keys),
+	"Progress":       parser((*Progress).keys),
 	"RescueStale":    parser((*RescueStale).keys),
 	"RescueDeadline": parser((*RescueDeadline).keys),
 	"RotateQueue":    parser((*RotateQueue).keys),

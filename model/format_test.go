@@ -46,6 +46,10 @@ func anyAction(t *rapid.T) model.Action {
 		return model.Complete{Attempts: attempts(), Now: number("now")}
 	case "Fail":
 		return model.Fail{Attempts: attempts(), Now: number("now")}
+	case "Heartbeat":
+		return model.Heartbeat{Attempts: attempts(), Now: number("now")}
+	case "Progress":
+		return model.Progress{Attempts: attempts(), Percent: number("percent"), Now: number("now")}
 	case "RescueStale":
 		return model.RescueStale{Older: number("older"), Limit: number("limit"), Now: number("now")}
 	case "RescueDeadline":

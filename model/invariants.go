@@ -42,6 +42,8 @@ func Invariants() []Invariant {
 		{"ClaimHasItsEvidence", "P3", claimHasItsEvidence, hasClaim(readyRowIsUnpruned)},
 		// Tested when a claim is row-local.
 		{"ShapeFollowsTheJob", "P3", shapeFollowsTheJob, hasClaim(func(_ Store, c ClaimRow) bool { return c.Local != 0 })},
+		// Tested when an attempt has told of itself.
+		{"StateEndsWithItsAttempt", "P3", stateEndsWithItsAttempt, func(s Store) bool { return len(s.AttemptStates()) > 0 }},
 		// Tested when a job is at its last attempt.
 		{"AttemptsWithinMax", "P3", attemptsWithinMax, hasClaim(func(_ Store, c ClaimRow) bool {
 			return c.Attempt == c.MaxAttempts
@@ -214,6 +216,16 @@ func shapeFollowsTheJob(s Store) error {
 	for _, c := range s.Claims() {
 		if e, ok := entryAt(s, c.Lane, c.Seq); ok && readyRowIsUnpruned(s, c) && (e.Limit != 0) != (c.Local != 0) {
 			return fmt.Errorf("attempt %s has the shape %d, its job the limit %d", c.ID(), c.Local, e.Limit)
+		}
+	}
+	return nil
+}
+
+// P3: whoever tells of himself has the attempt; what was told of one that is over is gone with it.
+func stateEndsWithItsAttempt(s Store) error {
+	for _, a := range s.AttemptStates() {
+		if c, ok := s.Claim(a.ID()); !ok || c.Outcome != Open {
+			return fmt.Errorf("attempt %s has told of itself, and is over", a.ID())
 		}
 	}
 	return nil

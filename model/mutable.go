@@ -23,6 +23,7 @@ type Mutable struct {
 	claimGens map[int]*claimGen
 	deferred  map[int]DeferredRow // by job
 	txs       map[int]TxRow
+	states    map[AttemptID]AttemptRow
 
 	// Numbers of rows by queue; invariant: what Flat counts.
 	tallies []Tally
@@ -80,6 +81,7 @@ func NewMutable(config *Config) *Mutable {
 		claimGens:    map[int]*claimGen{},
 		deferred:     map[int]DeferredRow{},
 		txs:          map[int]TxRow{},
+		states:       map[AttemptID]AttemptRow{},
 		tallies:      make([]Tally, len(config.Queues)),
 		waiting:      make([]ordered[home], config.Lanes()),
 		entriesOfJob: map[int][]home{},
@@ -148,6 +150,11 @@ func (m *Mutable) Claim(id AttemptID) (ClaimRow, bool) {
 		return ClaimRow{}, false
 	}
 	return m.claimGens[h.gen].claims[h.receipt], true
+}
+
+func (m *Mutable) AttemptState(id AttemptID) (AttemptRow, bool) {
+	a, ok := m.states[id]
+	return a, ok
 }
 
 func (m *Mutable) Terminal(job int) (TerminalRow, bool) {
@@ -254,6 +261,10 @@ func (m *Mutable) Terminals() []TerminalRow {
 
 func (m *Mutable) DeferredRows() []DeferredRow {
 	return slices.SortedFunc(maps.Values(m.deferred), byJob)
+}
+
+func (m *Mutable) AttemptStates() []AttemptRow {
+	return slices.SortedFunc(maps.Values(m.states), byAttempt)
 }
 
 func (m *Mutable) Txs() []TxRow { return slices.SortedFunc(maps.Values(m.txs), byID) }

@@ -185,6 +185,22 @@ func (m *Mutable) indexDeferred(d DeferredRow, by int) {
 	m.tallies[d.Lane/Priorities].Deferred += by
 }
 
+func (m *Mutable) PutAttemptState(a AttemptRow) {
+	if old, replaced := m.states[a.ID()]; replaced {
+		m.journal.log(func() { m.PutAttemptState(old) })
+	} else {
+		m.journal.log(func() { m.DropAttemptState(a.ID()) })
+	}
+	m.states[a.ID()] = a
+}
+
+func (m *Mutable) DropAttemptState(id AttemptID) {
+	if old, ok := m.states[id]; ok {
+		m.journal.log(func() { m.PutAttemptState(old) })
+		delete(m.states, id)
+	}
+}
+
 func (m *Mutable) PutTx(t TxRow) {
 	if old, replaced := m.txs[t.ID]; replaced {
 		m.journal.log(func() { m.PutTx(old) })

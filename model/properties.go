@@ -73,6 +73,7 @@ func changed(p Step) bool {
 		!slices.Equal(p.Pre.Claims(), p.Post.Claims()) ||
 		!slices.Equal(p.Pre.Terminals(), p.Post.Terminals()) ||
 		!slices.Equal(p.Pre.DeferredRows(), p.Post.DeferredRows()) ||
+		!slices.Equal(p.Pre.AttemptStates(), p.Post.AttemptStates()) ||
 		!slices.Equal(p.Pre.Txs(), p.Post.Txs())
 }
 

@@ -188,11 +188,20 @@ func closedBesideClosed(p Step) bool {
 	return false
 }
 
+// tells: the operation only writes what an attempt tells of itself. It answers as a close does.
+func tells(a Action) bool {
+	switch a.(type) {
+	case Heartbeat, Progress:
+		return true
+	}
+	return false
+}
+
 // P3: an attempt that is told that it is stale has changed nothing. One that the same call closed, and names
 // again, is told the truth both times.
 func staleChangesNothing(p Step) error {
 	r, ok := p.Result.(Closed)
-	if !ok {
+	if !ok || tells(p.Action) {
 		return nil
 	}
 	for _, a := range r.Attempts {
@@ -220,7 +229,7 @@ func ends(s Store, id AttemptID) int {
 // staleKnown: an attempt was called stale whose claim is still there to be compared.
 func staleKnown(p Step) bool {
 	r, ok := p.Result.(Closed)
-	return ok && slices.ContainsFunc(r.Attempts, func(a ClosedAttempt) bool {
+	return ok && !tells(p.Action) && slices.ContainsFunc(r.Attempts, func(a ClosedAttempt) bool {
 		_, known := p.Pre.Claim(a.ID)
 		return a.Stale && known
 	})

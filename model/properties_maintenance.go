@@ -96,17 +96,17 @@ func rescueTakesTheOldest(p Step) error {
 		return fmt.Errorf("%s answers %s and closed %d", rescue, r, len(closed))
 	}
 	for _, c := range closed {
-		if c.ClaimedAt >= rescue.Now-rescue.Older {
+		if signOfLife(p.Pre, c) >= rescue.Now-rescue.Older {
 			return fmt.Errorf("attempt %s of time %d was rescued, too young for %s", c.ID(), c.ClaimedAt, rescue)
 		}
 		for left := range p.Post.OpenClaims() {
-			if left.ClaimedAt < rescue.Now-rescue.Older && byAge(left, c) < 0 {
+			if signOfLife(p.Pre, left) < rescue.Now-rescue.Older && byAge(left, c) < 0 {
 				return fmt.Errorf("attempt %s was rescued, and the older %s was not", c.ID(), left.ID())
 			}
 		}
 	}
 	for left := range p.Post.OpenClaims() {
-		if left.ClaimedAt < rescue.Now-rescue.Older && len(closed) < rescue.Limit {
+		if signOfLife(p.Pre, left) < rescue.Now-rescue.Older && len(closed) < rescue.Limit {
 			return fmt.Errorf("attempt %s is older than the cutoff of %s and is still open", left.ID(), rescue)
 		}
 	}

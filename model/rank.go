@@ -76,6 +76,9 @@ func (f *Flat) jobs(visit func(*int)) {
 	for i := range f.deferred {
 		visit(&f.deferred[i].Job)
 	}
+	for i := range f.states {
+		visit(&f.states[i].Job)
+	}
 }
 
 // rankBatches ranks the batches of the claims that are there; evidence whose claims were pruned keeps its number.

@@ -13,7 +13,7 @@ func (a RescueStale) apply(s Store) (Result, error) {
 		if len(stale) == a.Limit {
 			break
 		}
-		if c.ClaimedAt < cutoff {
+		if signOfLife(s, c) < cutoff {
 			stale = append(stale, c)
 		}
 	}

@@ -151,6 +151,16 @@ type ClaimRow struct {
 // ID is the attempt that the claim handed out.
 func (c ClaimRow) ID() AttemptID { return AttemptID{c.Job, c.Lease} }
 
+// AttemptRow is what a running attempt has told of itself. There is none of an attempt that is over.
+type AttemptRow struct {
+	Job, Lease int
+	Heartbeat  int // the newest
+	Percent    int // of its work that is done, as last told
+}
+
+// ID is the attempt that the row is of.
+func (a AttemptRow) ID() AttemptID { return AttemptID{a.Job, a.Lease} }
+
 // TerminalRow is a job's end, completed or failed. A narrow one lives in the generation of its ready row, which it
 // needs for the job's body; a wide one has its own body, and lives where it was written.
 type TerminalRow struct {

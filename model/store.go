@@ -42,6 +42,9 @@ type Store interface {
 	PutDeferred(DeferredRow)
 	// DropDeferred takes away a job that becomes ready, or was never committed.
 	DropDeferred(DeferredRow)
+	// PutAttemptState adds or replaces what an attempt has told; DropAttemptState takes it away, if there is any.
+	PutAttemptState(AttemptRow)
+	DropAttemptState(AttemptID)
 	PutTx(TxRow)
 	DropTx(id int)
 	// DropQueueGeneration truncates a slot of the ready ring: its ready rows and its terminal rows, together.
@@ -55,6 +58,7 @@ type Store interface {
 	NewestEntry(job int) (EntryRow, bool)
 	// Claim is the claim of exactly this attempt, while it is not pruned.
 	Claim(AttemptID) (ClaimRow, bool)
+	AttemptState(AttemptID) (AttemptRow, bool)
 	Terminal(job int) (TerminalRow, bool)
 	// Deferred is the job's row outside of the ring, committed or not.
 	Deferred(job int) (DeferredRow, bool)
@@ -84,6 +88,7 @@ type Store interface {
 	Claims() []ClaimRow
 	Terminals() []TerminalRow
 	DeferredRows() []DeferredRow
+	AttemptStates() []AttemptRow
 	Txs() []TxRow
 }
 

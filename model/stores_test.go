@@ -46,6 +46,10 @@ func drawAction(t *rapid.T, s Store) Action {
 		return Complete{attempts(), now}
 	case "Fail":
 		return Fail{attempts(), now}
+	case "Heartbeat":
+		return Heartbeat{attempts(), now}
+	case "Progress":
+		return Progress{attempts(), small("percent", 0, 3), now}
 	case "RescueStale":
 		return RescueStale{small("older", 0, 9), small("limit", 0, 3), now}
 	case "RescueDeadline":
@@ -161,6 +165,7 @@ func requireSame(t *rapid.T, flat *Flat, mutable *Mutable) {
 		t.Fatal("the tables differ where the canonical text doesn't look")
 	}
 	same(t, "open claims", slices.Collect(flat.OpenClaims()), slices.Collect(mutable.OpenClaims()))
+	same(t, "attempt states", flat.AttemptStates(), mutable.AttemptStates())
 	same(t, "expiring", slices.Collect(flat.Expiring()), slices.Collect(mutable.Expiring()))
 	same(t, "due", slices.Collect(flat.Due(10)), slices.Collect(mutable.Due(10)))
 	for lane := range flat.Config().Lanes() {

@@ -22,6 +22,7 @@ func (f *Flat) RenameJobs() {
 		}
 		*job = name
 	})
+	slices.SortFunc(f.states, byAttempt)
 	slices.SortFunc(f.deferred, byJob)
 }
 

@@ -288,6 +288,20 @@ CREATE TABLE {{.S}}.deferred_jobs (
 );
 CREATE INDEX ON {{.S}}.deferred_jobs (run_at, job_id);
 
+-- What a running attempt has told of itself: made when it first does, deleted by whatever closes the attempt, in the same
+-- transaction. So there is no row of an attempt that is over, and few rows at all. The receipt leads from a claim batch
+-- to those of its attempts that have one.
+CREATE TABLE {{.S}}.attempt_state (
+    job_id       bigint      NOT NULL,
+    run_lease    bigint      NOT NULL,
+    receipt_id   bigint      NOT NULL UNIQUE,
+    heartbeat_at timestamptz NOT NULL,
+    percent      smallint    CHECK (percent BETWEEN 0 AND 100),
+    message      text,
+    metadata     jsonb,
+    PRIMARY KEY (job_id, run_lease)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 200);
+
 -- What pruning removed, for ever. Written only by PruneQueue, in its transaction; never decreases (P8, P9).
 CREATE TABLE {{.S}}.queue_terminal_rollups (
     queue                  text PRIMARY KEY,

@@ -18,6 +18,7 @@ import (
 //     is at work on, and over attempts that were claimed after it began;
 //   - a retry of failed jobs passes over rows that another retry or a carry took since it found them, and counts them
 //     among those that it matched;
+//   - a heartbeat passes over attempts that somebody is closing, and says so;
 //   - a promotion passes over rows that another one has locked, or that weren't committed when it began;
 //   - a rotation or prune is "blocked", and changes nothing, when another maintenance of any kind was under way, or
 //     somebody who locks the children of the slot;
@@ -127,8 +128,16 @@ func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bo
 		})
 		return names, same
 	case model.Closed:
-		same := slices.EqualFunc(r.Attempts, a.Stale, func(c model.ClosedAttempt, stale bool) bool { return c.Stale == stale })
-		return names, same
+		if len(r.Attempts) != len(a.Stale) {
+			return names, false
+		}
+		for i, c := range r.Attempts {
+			closing := i < len(a.Closing) && a.Closing[i] // the attempt was taken out of sight
+			if c.Stale != (a.Stale[i] || closing) {
+				return names, false
+			}
+		}
+		return names, true
 	case model.Promoted:
 		return names, len(r.Jobs) == a.Promoted
 	case model.RescuedCount:

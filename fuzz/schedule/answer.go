@@ -55,6 +55,7 @@ type Answer struct {
 	Jobs         []int64      // Enqueue, EnqueueTx
 	Handouts     []Handout    // Claim
 	Stale        []bool       // Complete, Fail: by attempt
+	Closing      []bool       // Heartbeat: somebody was closing the attempt
 	Status       model.Status // rotations and prunes
 	Carried      int          // PruneQueue
 	Promoted     int
@@ -87,6 +88,8 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 	case model.Complete:
 		return a.tellClosed(op.Attempts)
 	case model.Fail:
+		return a.tellClosed(op.Attempts)
+	case model.Heartbeat:
 		return a.tellClosed(op.Attempts)
 	case model.Promote:
 		return fmt.Sprintf("promoted=%d", a.Promoted)
@@ -123,6 +126,10 @@ func jobName(names map[int64]int, id int64) string {
 func (a Answer) tellClosed(attempts []model.AttemptID) string {
 	var parts []string
 	for i, id := range attempts {
+		if i < len(a.Closing) && a.Closing[i] {
+			parts = append(parts, id.String()+":closing")
+			continue
+		}
 		if i < len(a.Stale) {
 			parts = append(parts, model.ClosedAttempt{ID: id, Stale: a.Stale[i]}.String())
 		}

@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/awa-engine/awa/model"
 )
 
@@ -103,6 +105,13 @@ func (j *judging) hidden(o ordering, i int) []hiding {
 		return append(ways, j.hiddenFromRescue(o, i)...)
 	case model.RetryFailed:
 		return append(ways, j.hiddenFromRetry(o, i)...)
+	case model.Heartbeat:
+		if slices.Contains(d.Answer.Closing, true) {
+			ways = []hiding{{why: "attempts that somebody is closing", claims: func(c model.ClaimRow) bool {
+				i := slices.Index(d.Operation.Action.(model.Heartbeat).Attempts, c.ID())
+				return i >= 0 && d.Answer.Closing[i]
+			}}}
+		}
 	case model.Promote:
 		for k := range j.done {
 			if j.overlaps(i, k) && isA[model.Promote](j.done[k]) {
@@ -182,6 +191,8 @@ func (j *judging) hiddenFromRescue(o ordering, i int) []hiding {
 		case model.Complete:
 			j.batches(o, op.Attempts, busy)
 		case model.Fail:
+			j.batches(o, op.Attempts, busy)
+		case model.Heartbeat: // whoever was heard at this moment isn't dead
 			j.batches(o, op.Attempts, busy)
 		case model.RescueStale, model.RescueDeadline, model.PruneClaims:
 			others = true

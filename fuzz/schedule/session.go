@@ -257,6 +257,19 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 		}
 		results, err := e.Fail(ctx, failures)
 		return closed(results), err
+	case model.Heartbeat:
+		s.now.Store(int64(op.Now))
+		receipts, err := s.stage.receiptsOf(op.Attempts)
+		if err != nil {
+			return a, err
+		}
+		results, err := e.Heartbeat(ctx, receipts)
+		for _, r := range results {
+			a.Closing = append(a.Closing, errors.Is(r.Err, engine.ErrClosing))
+		}
+		told := closed(results)
+		a.Stale = told.Stale
+		return a, err
 	case model.Promote:
 		s.now.Store(int64(op.Now))
 		a.Promoted, err = e.Promote(ctx, op.Limit)

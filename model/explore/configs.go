@@ -15,6 +15,7 @@ func Configs() []Config {
 		queueRing(),
 		producers(),
 		shapes(),
+		heartbeats(),
 		claimRing("claimring-wide", 3, 3),
 		lifecycle(),
 	}
@@ -30,6 +31,7 @@ const (
 	noRing         = "no ring turns in this world"
 	noRescue       = "nothing is rescued in this world"
 	noFailure      = "no job fails in this world"
+	noStates       = "no attempt tells of itself in this world"
 	noShapes       = "no job has a time limit in this world"
 )
 
@@ -48,6 +50,7 @@ func because(untested map[string]string, reason string, names ...string) {
 func claimRing(name string, jobs, generations int) Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
+	because(untested, noStates, "StateEndsWithItsAttempt")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
@@ -71,6 +74,7 @@ func claimRing(name string, jobs, generations int) Config {
 func lanes() Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
+	because(untested, noStates, "StateEndsWithItsAttempt")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
@@ -96,6 +100,7 @@ func lanes() Config {
 func batches() Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
+	because(untested, noStates, "StateEndsWithItsAttempt")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
@@ -121,6 +126,7 @@ func batches() Config {
 func queueRing() Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
+	because(untested, noStates, "StateEndsWithItsAttempt")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	return Config{
@@ -146,6 +152,7 @@ func producers() Config {
 		"RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	because(untested, noFailure, "RetentionIsKept")
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
+	because(untested, noStates, "StateEndsWithItsAttempt")
 	return Config{
 		Name:  "producers",
 		About: "callers' transactions of every isolation level stay open while the ring turns",
@@ -171,6 +178,7 @@ func shapes() Config {
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, "nothing is kept for its retention in this world", "RetentionIsKept")
+	because(untested, noStates, "StateEndsWithItsAttempt")
 	return Config{
 		Name:  "shapes",
 		About: "row-local claims beside compact ones, and the deadlines of both",
@@ -188,17 +196,41 @@ func shapes() Config {
 	}
 }
 
+// heartbeats is about what running attempts tell of themselves: who tells is alive for the stale sweep, and whatever ends
+// the attempt ends that, too.
+func heartbeats() Config {
+	untested := map[string]string{}
+	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
+	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
+		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	because(untested, noQueueRing, "RetentionIsKept")
+	return Config{
+		Name:  "heartbeats",
+		About: "attempts that tell of themselves, beside the sweep that looks for dead ones",
+		Model: model.Config{QueueSlots: 4, ClaimSlots: 2, Queues: []string{"a"}},
+		Bounds: model.Bounds{
+			Actions: []string{"Enqueue", "Claim", "Complete", "Fail", "Heartbeat", "Progress", "RescueStale", "RotateClaims", "PruneClaims"},
+			Jobs:    2, ClaimGenerations: 1,
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2},
+			ClaimLimits: []int{2}, RescueLimits: []int{1, unlimited},
+		},
+		RenameJobs: true,
+		Untested:   untested,
+	}
+}
+
 // lifecycle offers all that there is but what has a world of its own, both rings turning: every action fires and every
 // other invariant and property is put to the test in one world. Its two jobs and one transaction meet in every order.
 func lifecycle() Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
+	because(untested, noStates, "StateEndsWithItsAttempt")
 	return Config{
 		Name:  "lifecycle",
 		About: "everything at once",
 		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}},
 		Bounds: model.Bounds{
-			Actions: without(model.ActionNames(), "RescueDeadline", "RetryFailed"),
+			Actions: without(model.ActionNames(), "RescueDeadline", "Heartbeat", "Progress", "RetryFailed"),
 			Jobs:    2, QueueGenerations: 2, ClaimGenerations: 2,
 			Queues: []string{"a"}, Priorities: []int{1, 2}, MaxAttempts: []int{2},
 			ClaimLimits: []int{1, 2}, RescueLimits: []int{1, unlimited}, PromoteLimits: []int{unlimited},

@@ -137,6 +137,10 @@ func otherShape(s model.Store, _ model.Claim, r model.Result) {
 	}
 }
 
+func beatTheDead(s model.Store, a model.Heartbeat, _ model.Result) {
+	s.PutAttemptState(model.AttemptRow{Job: a.Attempts[0].Job, Lease: a.Attempts[0].Lease, Heartbeat: a.Now})
+}
+
 func requeueAll(s model.Store, _ model.RescueStale, _ model.Result) {
 	v := s.Vars()
 	for _, c := range slices.Clone(s.Claims()) {
