@@ -216,7 +216,7 @@ func sortedSet(s []int) []int {
 // queueStatement closes the members at one place and writes their history.
 func (c *closing) queueStatement(b *pgx.Batch, p place, m members) {
 	if c.messages == nil {
-		c.queue(b, "complete", p, m)
+		c.queue(b, func(at children) string { return c.e.sql.get("complete", at) }, p, m)
 		return
 	}
 	ids := m.ids()
@@ -224,11 +224,11 @@ func (c *closing) queueStatement(b *pgx.Batch, p place, m members) {
 	for i, id := range ids {
 		texts[i] = c.messages[id]
 	}
-	c.queue(b, "fail", p, m, ids, texts)
+	c.queue(b, func(at children) string { return c.e.sql.get("fail", at) }, p, m, ids, texts)
 }
 
 // queue runs a statement on those of the members at one place that are open.
-func (c *closing) queue(b *pgx.Batch, name string, p place, m members, more ...any) {
+func (c *closing) queue(b *pgx.Batch, statement func(children) string, p place, m members, more ...any) {
 	order := m.inOrder()
 	batches, asked := make([]int64, len(order)), make([]string, len(order))
 	for i, at := range order {
@@ -236,7 +236,7 @@ func (c *closing) queue(b *pgx.Batch, name string, p place, m members, more ...a
 	}
 	at := children{Claim: c.e.claim.slot(p.claim), Queue: c.e.queue.slot(p.ready), Local: p.local}
 	args := append([]any{p.claim, []int64{p.ready}, batches, asked, c.e.now()}, more...)
-	b.Queue(c.e.sql.get(name, at), args...).Query(func(rows pgx.Rows) error {
+	b.Queue(statement(at), args...).Query(func(rows pgx.Rows) error {
 		var text string
 		var place int
 		var stateful bool

@@ -17,7 +17,8 @@ import (
 //
 // Repeating a call is safe. Errors: ErrInvalid for a zero Receipt; otherwise see SafeToRetry.
 func (e *Engine) Heartbeat(ctx context.Context, receipts []Receipt) ([]Result, error) {
-	h := beating{closing: closing{e: e, op: "Heartbeat", receipts: receipts}, statement: "heartbeat"}
+	h := beating{closing: closing{e: e, op: "Heartbeat", receipts: receipts}}
+	h.statement = func(at children) string { return e.sql.get("heartbeat", at) }
 	return h.run(ctx)
 }
 
@@ -54,8 +55,9 @@ func (e *Engine) Progress(ctx context.Context, receipt Receipt, p ProgressReport
 		metadata = &text
 	}
 	h := beating{
-		closing: closing{e: e, op: op, receipts: []Receipt{receipt}}, statement: "progress", args: []any{p.Percent, message, metadata},
+		closing: closing{e: e, op: op, receipts: []Receipt{receipt}}, args: []any{p.Percent, message, metadata},
 	}
+	h.statement = func(at children) string { return e.sql.get("progress", at) }
 	results, err := h.run(ctx)
 	if err != nil {
 		return err
@@ -67,7 +69,7 @@ func (e *Engine) Progress(ctx context.Context, receipt Receipt, p ProgressReport
 // statement; but nobody is waited for.
 type beating struct {
 	closing
-	statement string
+	statement func(children) string
 	args      []any
 }
 

@@ -122,13 +122,9 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return pick(t, "queue", []string{g.world.Queues[0], g.world.Queues[0], g.world.Queues[0], g.world.Queues[len(g.world.Queues)-1]})
 	}
 	small := func(what string, most int) int { return rapid.IntRange(1, most).Draw(t, what) }
-	tx := func() int {
-		return pick(t, "tx", s.Txs()).ID
-	}
+	tx := func() int { return pick(t, "tx", s.Txs()).ID }
 	// Later, at times that come soon; or a moment that has passed, which is none.
-	runAt := func() int {
-		return pick(t, "run at", []int{0, 0, 0, 0, g.now - 1, g.now + 1, g.now + 3})
-	}
+	runAt := func() int { return pick(t, "run at", []int{0, 0, 0, 0, g.now - 1, g.now + 1, g.now + 3}) }
 	// Two priorities meet often enough to compete.
 	priority := func() int {
 		if g.narrow {
@@ -165,7 +161,7 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	case "Heartbeat":
 		return model.Heartbeat{Attempts: g.drawAttempts(t, s), Now: g.now}
 	case "Progress":
-		return model.Progress{Attempts: g.drawAttempts(t, s)[:1], Percent: rapid.IntRange(0, 100).Draw(t, "percent"), Now: g.now}
+		return g.drawProgress(t, s)
 	case "RescueDeadline":
 		return model.RescueDeadline{Limit: small("limit", 4), Now: g.now}
 	case "RotateQueue":
@@ -215,6 +211,11 @@ func (g *generator) drawRetry(t *rapid.T, s model.Store) model.Action {
 		}
 	}
 	return a
+}
+
+func (g *generator) drawProgress(t *rapid.T, s model.Store) model.Action {
+	percent := rapid.IntRange(0, 100).Draw(t, "percent")
+	return model.Progress{Attempts: g.drawAttempts(t, s)[:1], Percent: percent, Now: g.now}
 }
 
 // drawJob draws any job, or one of the few that are deferred.

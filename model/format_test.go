@@ -12,17 +12,20 @@ import (
 	"pgregory.net/rapid"
 )
 
+func anyAttempts(t *rapid.T) []model.AttemptID {
+	number := func(label string) int { return rapid.IntRange(-5, 1000).Draw(t, label) }
+	var ids []model.AttemptID
+	for range rapid.IntRange(0, 3).Draw(t, "attempts") {
+		ids = append(ids, model.AttemptID{Job: number("job"), Lease: number("lease")})
+	}
+	return ids
+}
+
 // anyAction draws an action of any kind with any arguments that a line can hold.
 func anyAction(t *rapid.T) model.Action {
 	number := func(label string) int { return rapid.IntRange(-5, 1000).Draw(t, label) }
 	queue := func() string { return rapid.StringMatching(`[a-z][a-z0-9_.:-]{0,8}`).Draw(t, "queue") }
-	attempts := func() []model.AttemptID {
-		var ids []model.AttemptID
-		for range rapid.IntRange(0, 3).Draw(t, "attempts") {
-			ids = append(ids, model.AttemptID{Job: number("job"), Lease: number("lease")})
-		}
-		return ids
-	}
+	attempts := func() []model.AttemptID { return anyAttempts(t) }
 	switch name := rapid.SampledFrom(model.ActionNames()).Draw(t, "name"); name {
 	case "Enqueue":
 		return model.Enqueue{Queue: queue(), Priority: number("p"), Count: number("n"), Attempts: number("a"), RunAt: number("at"), Now: number("now"), Limit: number("limit")}

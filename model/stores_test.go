@@ -13,15 +13,7 @@ func drawAction(t *rapid.T, s Store) Action {
 	small := func(label string, from, to int) int { return rapid.IntRange(from, to).Draw(t, label) }
 	queue := rapid.SampledFrom(append(slices.Clone(s.Config().Queues), "?")).Draw
 	now := small("now", 0, 20)
-	attempts := func() []AttemptID {
-		ids := []AttemptID{{Job: small("job", 0, 3), Lease: 1}}
-		if claims := s.Claims(); len(claims) > 0 {
-			for range small("known", 0, 3) {
-				ids = append(ids, rapid.SampledFrom(claims).Draw(t, "claim").ID())
-			}
-		}
-		return ids
-	}
+	attempts := func() []AttemptID { return drawAttempts(t, s) }
 	often := []string{"Enqueue", "EnqueueTx", "Claim", "Claim", "Complete", "Complete", "Fail", "RotateQueue", "PruneQueue"}
 	switch rapid.SampledFrom(append(ActionNames(), often...)).Draw(t, "name") {
 	case "Enqueue":
@@ -89,6 +81,17 @@ func drawRetry(t *rapid.T, queue string, now int) Action {
 		a.Jobs = []int{small("job", 0, 3), small("job", 0, 5)}
 	}
 	return a
+}
+
+// drawAttempts draws one that may never have been, and known ones.
+func drawAttempts(t *rapid.T, s Store) []AttemptID {
+	ids := []AttemptID{{Job: rapid.IntRange(0, 3).Draw(t, "job"), Lease: 1}}
+	if claims := s.Claims(); len(claims) > 0 {
+		for range rapid.IntRange(0, 3).Draw(t, "known") {
+			ids = append(ids, rapid.SampledFrom(claims).Draw(t, "claim").ID())
+		}
+	}
+	return ids
 }
 
 func drawConfig(t *rapid.T) *Config {

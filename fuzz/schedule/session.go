@@ -258,18 +258,7 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 		results, err := e.Fail(ctx, failures)
 		return closed(results), err
 	case model.Heartbeat:
-		s.now.Store(int64(op.Now))
-		receipts, err := s.stage.receiptsOf(op.Attempts)
-		if err != nil {
-			return a, err
-		}
-		results, err := e.Heartbeat(ctx, receipts)
-		for _, r := range results {
-			a.Closing = append(a.Closing, errors.Is(r.Err, engine.ErrClosing))
-		}
-		told := closed(results)
-		a.Stale = told.Stale
-		return a, err
+		return s.heartbeat(ctx, op)
 	case model.Promote:
 		s.now.Store(int64(op.Now))
 		a.Promoted, err = e.Promote(ctx, op.Limit)
@@ -325,6 +314,20 @@ func (s *session) operate(ctx context.Context, action model.Action) (a Answer, e
 		return a, err
 	default:
 		err = fmt.Errorf("a session can't run %s", op)
+	}
+	return a, err
+}
+
+func (s *session) heartbeat(ctx context.Context, op model.Heartbeat) (a Answer, err error) {
+	s.now.Store(int64(op.Now))
+	receipts, err := s.stage.receiptsOf(op.Attempts)
+	if err != nil {
+		return a, err
+	}
+	results, err := s.engine.Heartbeat(ctx, receipts)
+	a = closed(results)
+	for _, r := range results {
+		a.Closing = append(a.Closing, errors.Is(r.Err, engine.ErrClosing))
 	}
 	return a, err
 }

@@ -172,24 +172,25 @@ func producers() Config {
 }
 
 // shapes is about the two shapes of a claim and about deadlines: jobs with a time limit of their own and jobs with
-// their queue's meet in one claim, are closed on each path, and both rings turn under them.
+// their queue's meet in one claim, are closed on each path, and the claim ring turns under them.
 func shapes() Config {
 	untested := map[string]string{}
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, "nothing is kept for its retention in this world", "RetentionIsKept")
 	because(untested, noStates, "StateEndsWithItsAttempt")
+	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
 		Name:  "shapes",
 		About: "row-local claims beside compact ones, and the deadlines of both",
 		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}, Deadlines: []int{1}},
 		Bounds: model.Bounds{
 			Actions: []string{
-				"Enqueue", "Claim", "Complete", "Fail", "RescueStale", "RescueDeadline", "RotateQueue", "RotateClaims", "PruneQueue", "PruneClaims", "Counts",
+				"Enqueue", "Claim", "Complete", "Fail", "RescueStale", "RescueDeadline", "RotateClaims", "PruneClaims", "Counts",
 			},
-			Jobs: 2, QueueGenerations: 2, ClaimGenerations: 2,
+			Jobs: 2, ClaimGenerations: 2,
 			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2}, TimeLimits: []int{0, 1},
-			ClaimLimits: []int{2}, RescueLimits: []int{1, unlimited}, Retentions: []int{0},
+			ClaimLimits: []int{2}, RescueLimits: []int{1, unlimited},
 		},
 		RenameJobs: true,
 		Untested:   untested,
@@ -204,6 +205,7 @@ func heartbeats() Config {
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
+	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
 		Name:  "heartbeats",
 		About: "attempts that tell of themselves, beside the sweep that looks for dead ones",
