@@ -251,11 +251,7 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 		if err != nil {
 			return a, err
 		}
-		var failures []engine.Failure
-		for _, r := range receipts {
-			failures = append(failures, engine.Failure{Receipt: r, Message: "no"})
-		}
-		results, err := e.Fail(ctx, failures)
+		results, err := e.Fail(ctx, failures(receipts))
 		return closed(results), err
 	case model.Heartbeat:
 		return s.heartbeat(ctx, op)
@@ -316,6 +312,13 @@ func (s *session) operate(ctx context.Context, action model.Action) (a Answer, e
 		err = fmt.Errorf("a session can't run %s", op)
 	}
 	return a, err
+}
+
+func failures(receipts []engine.Receipt) (all []engine.Failure) {
+	for _, r := range receipts {
+		all = append(all, engine.Failure{Receipt: r, Message: "no"})
+	}
+	return all
 }
 
 func (s *session) heartbeat(ctx context.Context, op model.Heartbeat) (a Answer, err error) {
