@@ -81,6 +81,7 @@ var auditChecks = []auditCheck{
 	{"OpenClaimKeepsItsSlots", "P2", "the ready generation of an open attempt isn't pruned", "open_claim_keeps_slots"},
 	{"NoJobIsLost", "P2", "each job that has a ready row waits, runs or has ended", "job_is_lost"},
 	{"NoJobIsTwice", "P2", "no job is in two places", "job_is_twice"},
+	{"OneJobPerKey", "P5", "at most one live job has a unique key, and one row says that it holds it", "keys"},
 	{"AttemptsWithinMax", "P3", "no job waits for more attempts than it was given", "attempts_within_max"},
 	{"CountsAreExact", "P9", "the counted columns add up to the rows", "counts"},
 	{"ErrorsAreBounded", "P6", "an error history has at most twenty entries", "histories"},

@@ -135,3 +135,21 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM places) looked LEFT JOIN (
      WHERE (coalesce(s.available, 0), coalesce(s.running, 0), coalesce(s.completed, 0))
            <> (coalesce(r.available, 0), coalesce(r.running, 0), coalesce(r.completed, 0)) LIMIT 20) f ON true
 {{end}}
+
+{{/* A job that got a key which another live job holds is a duplicate that was promised not to be. Of jobs with one key that
+     have ended there may be many: each kept its key until the next one took it. */}}
+{{define "keys_audit"}}
+/* awa:Audit */
+{{template "all_places" .}}
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.unique_claims) looked LEFT JOIN (
+    SELECT * FROM (
+        SELECT 'unique_claims', NULL::bigint, min(p.lane_id), min(u.job_id),
+               format('%s live jobs have the key %s: %s', count(*), encode(u.unique_key, 'hex'), string_agg(u.job_id || ' (' || p.state || ')', ', ' ORDER BY u.job_id))
+          FROM {{.S}}.unique_claims u JOIN places p USING (job_id)
+         WHERE p.state IN ('available', 'scheduled', 'retryable', 'running', 'waiting')
+         GROUP BY u.unique_key HAVING count(*) > 1
+         UNION ALL
+        SELECT 'unique_claims', NULL, p.lane_id, u.job_id, 'the job is ' || p.state || ', and its key is another''s or nobody''s'
+          FROM {{.S}}.unique_claims u JOIN places p USING (job_id)
+         WHERE NOT u.active AND p.state IN ('available', 'scheduled', 'retryable', 'running', 'waiting')) v LIMIT 20) f ON true
+{{end}}

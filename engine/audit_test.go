@@ -24,7 +24,7 @@ func (b *bundle) wantAudit(t *testing.T) engine.AuditReport {
 }
 
 // mixed makes jobs of every fate in queue "q", over two generations of each ring: jobs 1 and 2 completed, 3 failed,
-// 4 rescued and available again, 5 running, 6 available, 7 deferred.
+// 4 rescued and available again, 5 running, 6 available, 7 deferred, with a unique key.
 func (b *bundle) mixed(t *testing.T) {
 	t.Helper()
 	ids := b.enqueue(t, "q", 6)
@@ -49,7 +49,9 @@ func (b *bundle) mixed(t *testing.T) {
 		t.Fatal(results, err)
 	}
 	old := begin(t, b.pool, "repeatable read")
-	if _, err := b.EnqueueTx(t.Context(), old, jobs("q", 1)...); err != nil {
+	deferred := jobs("q", 1)
+	deferred[0].Unique = &engine.Unique{}
+	if _, err := b.EnqueueTx(t.Context(), old, deferred...); err != nil {
 		t.Fatal(err)
 	}
 	if err := old.Commit(t.Context()); err != nil {
@@ -158,6 +160,11 @@ var corruptions = []corruption{
 	{"NoJobIsLost", "job 5: position 5 was handed out", []string{`DELETE FROM %s.lease_claim_batches WHERE batch_id = 3`}},
 	{"NoJobIsTwice", "job 3: the job is in 2 places at once", []string{`DELETE FROM %s.lease_claim_closure_batches WHERE outcome = 'failed'`}},
 	{"NoJobIsTwice", "scheduled (deferred_jobs)", []string{`UPDATE %s.deferred_jobs SET job_id = 6`}},
+	{"OneJobPerKey", "2 live jobs have the key", []string{
+		`UPDATE %s.unique_claims SET active = false`,
+		`INSERT INTO %s.unique_claims SELECT 5, unique_key, 0, true FROM %s.unique_claims`,
+	}},
+	{"OneJobPerKey", "its key is another's or nobody's", []string{`UPDATE %s.unique_claims SET active = false`}},
 	{"AttemptsWithinMax", "with 25 of 25 attempts used up", []string{`UPDATE %s.deferred_jobs SET attempt = 25, run_lease = 25`}},
 	{"AttemptsWithinMax", "at run lease 0", []string{`UPDATE %s.ready_entries SET attempt = 1 WHERE job_id = 6`}},
 	{"CountsAreExact", `queue "q", priority 2`, []string{`UPDATE %s.ready_claim_attempt_batches SET claimed_count = 2 WHERE batch_id = 3`}},

@@ -58,6 +58,10 @@ func (r *jobRows) only(some []int) *jobRows {
 		s.maxAttempts = append(s.maxAttempts, r.maxAttempts[i])
 		s.timeLimits = append(s.timeLimits, r.timeLimits[i])
 		s.runAts = append(s.runAts, r.runAts[i])
+		s.mayWait = s.mayWait || !r.runAts[i].IsZero()
+		if r.ids != nil {
+			s.ids = append(s.ids, r.ids[i])
+		}
 	}
 	return &s
 }
@@ -72,7 +76,7 @@ func (e *Engine) deferRows(ctx context.Context, t *txn, o openProducer, r *jobRo
 			runAts[i] = at
 		}
 	}
-	rows, err := t.Query(ctx, e.sql.get("insert_deferred", children{}), o.now, r.lanes, r.kinds, r.args, r.maxAttempts, runAts, r.timeLimits)
+	rows, err := t.Query(ctx, e.sql.get("insert_deferred", children{}), o.now, r.lanes, r.kinds, r.args, r.maxAttempts, runAts, r.timeLimits, r.ids)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,8 @@ type JobParams struct {
 	TimeLimit time.Duration
 	// OwnClaim makes the job's claims row-local without a limit of its own, so that CompleteTx may close them.
 	OwnClaim bool
+	// Unique, when set, answers with the id of the job that holds the same key, if there is one, and writes nothing.
+	Unique *Unique
 
 	_ struct{}
 }
@@ -63,19 +65,7 @@ func (e *Engine) EnqueueMany(ctx context.Context, jobs []JobParams) ([]int64, er
 	if err != nil {
 		return nil, err
 	}
-	var ids []int64
-	err = e.untilCurrent(ctx, op, func(t *txn) (moved, commit bool, err error) {
-		open, err := e.openProducer(ctx, t)
-		if err != nil {
-			return false, false, err
-		}
-		ids, err = e.writeRows(ctx, t, open, rows, e.copyRows)
-		return len(ids) == 0, true, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return ids, nil
+	return e.enqueueOwn(ctx, op, rows, e.copyRows)
 }
 
 // EnqueueTx appends jobs in the caller's transaction and returns their ids in the order given: the jobs exist if and
@@ -95,15 +85,25 @@ func (e *Engine) EnqueueTx(ctx context.Context, tx pgx.Tx, jobs ...JobParams) ([
 	if err != nil {
 		return nil, err
 	}
+	return e.enqueueIn(ctx, op, tx, rows)
+}
+
+// enqueueIn is an enqueue in a caller's transaction.
+func (e *Engine) enqueueIn(ctx context.Context, op string, tx pgx.Tx, rows *jobRows) ([]int64, error) {
 	t := &txn{Tx: tx, op: op}
-	for range ringAttempts {
+	for try := range ringAttempts {
 		// The cursor is read by an earlier statement than the lock, so that a child is locked only when it was current
 		// a moment ago: a lock taken in vain would stay until the caller commits and hold back a prune.
 		open, err := e.openProducer(ctx, t)
 		if err != nil {
 			return nil, fail(op, "", err)
 		}
-		ids, err := e.writeRows(ctx, t, open, rows, e.insertRows)
+		if try == 0 { // the keys stay taken
+			if err := e.resolveUnique(ctx, t, open.now, rows.uniques); err != nil {
+				return nil, fail(op, "", err)
+			}
+		}
+		ids, err := e.writeNew(ctx, t, open, rows, e.insertRows)
 		if err != nil {
 			return nil, fail(op, "", err)
 		}
@@ -119,15 +119,60 @@ func (e *Engine) enqueueRows(ctx context.Context, op string, jobs []JobParams) (
 	if err != nil {
 		return nil, err
 	}
+	return e.enqueueOwn(ctx, op, rows, e.insertRows)
+}
+
+// enqueueOwn is an enqueue in a transaction of its own.
+func (e *Engine) enqueueOwn(ctx context.Context, op string, rows *jobRows, ring rowWriter) (ids []int64, err error) {
 	err = e.untilCurrent(ctx, op, func(t *txn) (moved, commit bool, err error) {
 		open, err := e.openProducer(ctx, t)
 		if err != nil {
 			return false, false, err
 		}
-		ids, err = e.writeRows(ctx, t, open, rows, e.insertRows)
+		if err := e.resolveUnique(ctx, t, open.now, rows.uniques); err != nil {
+			return false, false, err
+		}
+		ids, err = e.writeNew(ctx, t, open, rows, ring)
 		return len(ids) == 0, true, err
 	})
-	return ids, err
+	if err != nil {
+		return nil, err
+	}
+	return ids, nil
+}
+
+// writeNew is writeRows for the jobs that aren't there already.
+func (e *Engine) writeNew(ctx context.Context, t *txn, o openProducer, r *jobRows, ring rowWriter) ([]int64, error) {
+	if r.uniques == nil { // nearly always
+		return e.writeRows(ctx, t, o, r, ring)
+	}
+	ids := make([]int64, len(r.lanes))
+	given := make([]int64, len(r.lanes))
+	var fresh []int
+	for i, u := range r.uniques {
+		switch {
+		case u == nil:
+			fresh = append(fresh, i)
+		case u.existing:
+			ids[i] = u.id
+		default:
+			given[i] = u.id
+			fresh = append(fresh, i)
+		}
+	}
+	if len(fresh) == 0 {
+		return ids, nil
+	}
+	all := *r
+	all.ids = given
+	written, err := e.writeRows(ctx, t, o, all.only(fresh), ring)
+	if err != nil || len(written) == 0 {
+		return nil, err
+	}
+	for k, i := range fresh {
+		ids[i] = written[k]
+	}
+	return ids, nil
 }
 
 // jobRows is a batch of jobs, column by column, checked and with their lanes known.
@@ -137,8 +182,10 @@ type jobRows struct {
 	kinds       []string
 	args        []string // text, so that every execution mode of pgx sends it alike
 	maxAttempts []int32
-	runAts      []time.Time // zero: now
-	mayWait     bool        // some job has a run_at
+	runAts      []time.Time  // zero: now
+	mayWait     bool         // some job has a run_at
+	ids         []int64      // that a unique key was taken for; zero, or no list at all: the next one
+	uniques     []*uniqueJob // nil for a job without a key, no list at all when no job has one
 	timeLimits  []*time.Duration
 }
 
@@ -153,7 +200,7 @@ func (e *Engine) prepareJobs(ctx context.Context, op string, jobs []JobParams, h
 		}
 	}
 	var r jobRows
-	for _, j := range jobs {
+	for i, j := range jobs {
 		lanes, err := e.lanesOf(ctx, j.Queue, held)
 		if err != nil {
 			return nil, err
@@ -167,6 +214,16 @@ func (e *Engine) prepareJobs(ctx context.Context, op string, jobs []JobParams, h
 		}
 		if j.Args == nil {
 			args = "{}"
+		}
+		if j.Unique != nil {
+			u, err := newUnique(op, &j, args)
+			if err != nil {
+				return nil, err
+			}
+			if r.uniques == nil {
+				r.uniques = make([]*uniqueJob, len(jobs))
+			}
+			r.uniques[i] = u
 		}
 		l := lanes[priority-1]
 		r.lanes = append(r.lanes, l.id)
@@ -239,7 +296,7 @@ func (e *Engine) insertRows(ctx context.Context, t *txn, generation int64, r *jo
 	at := children{Queue: e.queue.slot(generation)}
 	var b pgx.Batch
 	b.Queue(e.sql.get("lock_ready", at))
-	b.Queue(e.sql.get("insert_ready", at), generation, e.now(), r.lanes, r.seqs, r.kinds, r.args, r.maxAttempts, r.timeLimits).
+	b.Queue(e.sql.get("insert_ready", at), generation, e.now(), r.lanes, r.seqs, r.kinds, r.args, r.maxAttempts, r.timeLimits, r.ids).
 		Query(func(rows pgx.Rows) error {
 			ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 			return err
@@ -260,6 +317,11 @@ func (e *Engine) copyRows(ctx context.Context, t *txn, generation int64, r *jobR
 	})
 	if err := send(ctx, t, &b); err != nil || len(ids) == 0 {
 		return nil, err
+	}
+	for i, id := range r.ids {
+		if id != 0 {
+			ids[i] = id
+		}
 	}
 	columns := []string{"ready_slot", "ready_generation", "lane_id", "lane_seq", "job_id", "run_lease", "attempt", "max_attempts", "created_at", "kind", "args", "time_limit"}
 	source := pgx.CopyFromSlice(len(ids), func(i int) ([]any, error) {

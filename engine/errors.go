@@ -37,6 +37,9 @@ var (
 	// ErrQueueNotRegistered: the queue is unknown and can't be registered from here, since that needs a connection
 	// of its own and the pool has none left. Call RegisterQueue before the transaction begins.
 	ErrQueueNotRegistered = errors.New("the queue is not registered")
+	// ErrUniqueBusy: another open transaction has enqueued the same unique key, and didn't end within Unique.MaxWait.
+	// Nothing was written.
+	ErrUniqueBusy = errors.New("another transaction is enqueueing the same unique key")
 	// ErrUnreachable: no server answered.
 	ErrUnreachable = errors.New("the server can't be reached")
 	// ErrCorrupt: the rows contradict each other; maintenance stops rather than truncate them. Report it.
@@ -93,7 +96,7 @@ func SafeToRetry(err error) bool {
 	if mine := (*Error)(nil); errors.As(err, &mine) && mine.unsent {
 		return true
 	}
-	if errors.Is(err, ErrBusy) || errors.Is(err, ErrClosing) || errors.Is(err, ErrUnreachable) || pgconn.SafeToRetry(err) {
+	if errors.Is(err, ErrBusy) || errors.Is(err, ErrUniqueBusy) || errors.Is(err, ErrClosing) || errors.Is(err, ErrUnreachable) || pgconn.SafeToRetry(err) {
 		return true
 	}
 	var pg *pgconn.PgError

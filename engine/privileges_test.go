@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,6 +22,7 @@ ALTER DEFAULT PRIVILEGES FOR ROLE $installer IN SCHEMA $schema GRANT USAGE ON SE
 GRANT EXECUTE ON FUNCTION $schema.register_queue TO $runtime;
 GRANT INSERT, DELETE ON $schema.queue_ring_rotations, $schema.queue_ring_prunes, $schema.claim_ring_rotations, $schema.claim_ring_prunes TO $runtime;
 GRANT INSERT, DELETE, UPDATE ON $schema.deferred_jobs TO $runtime; -- UPDATE to lock rows
+GRANT INSERT, UPDATE ON $schema.unique_claims TO $runtime;
 GRANT INSERT, UPDATE ON $schema.queue_terminal_rollups TO $runtime;
 GRANT UPDATE ON $schema.prune_mutex, $schema.queue_ring_state, $schema.claim_ring_state, $schema.queue_ring_slots, $schema.claim_ring_slots TO $runtime; -- to lock rows; written are the rescue cursors alone
 GRANT INSERT ON $schema.done_entries TO $runtime; -- a prune carries rows by the parent's name
@@ -68,6 +70,9 @@ func TestRuntimeRole(t *testing.T) {
 	b.pool = connect(t, 4, set("role", runtime))
 	b.Engine = b.open(t, b.pool)
 	b.wholeLife(t)
+	id := b.newUniqueJob(t, once(func(j *engine.JobParams) { j.RunAt = b.clock.now().Add(time.Hour) }))
+	b.wantUnique(t, once(), engine.Enqueued{ID: id, Existing: true})
+	b.wantAudit(t)
 	for _, r := range rings { // a holder of another role is named, too
 		b.complete(t, b.claimNew(t, "q", 1))
 		b.wantRotate(t, r, engine.Rotated, 2)

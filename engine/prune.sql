@@ -52,7 +52,7 @@ SELECT DISTINCT ON (l.virtualtransaction)
 
 {{define "set_lock_timeout"}}
 /* awa:Prune */
-SELECT before.setting FROM (SELECT current_setting('lock_timeout') AS setting) before, set_config('lock_timeout', $1::text, true)
+SELECT s.before FROM (SELECT current_setting('lock_timeout') AS before, set_config('lock_timeout', $1::text, true) OFFSET 0) s
 {{end}}
 
 {{define "restore_lock_timeout"}}

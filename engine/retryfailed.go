@@ -22,7 +22,8 @@ type RetryFailedOutcome struct {
 	// Retried are the jobs that are available again, lowest id first.
 	Retried []int64
 	// Matched is how many failed jobs the scan found before any was retried. When it is more than Retried, somebody else
-	// retried or removed the difference meanwhile, or a prune carried it to another slot: call again.
+	// retried or removed the difference meanwhile, or a prune carried it to another slot: call again. Or another job
+	// has taken the unique key of those jobs: they stay failed.
 	Matched int
 	// PrunedFailedCount is how many failed jobs of the queue were pruned past their retention, ever, and can't be
 	// retried any more. It is known by queue only, and nil for other choices.
@@ -48,6 +49,15 @@ func (e *Engine) RetryFailed(ctx context.Context, which FailedJobs, limit int) (
 			open, err := e.openProducer(ctx, t)
 			if err != nil {
 				return false, false, err
+			}
+			var free []int64
+			if err := t.QueryRow(ctx, e.sql.get("keep_keys", children{}), found.jobs).Scan(&free); err != nil {
+				return false, false, err
+			}
+			found := found.of(free)
+			if len(found.jobs) == 0 {
+				out.Retried = nil
+				return false, false, nil
 			}
 			at := children{Queue: e.queue.slot(open.generation), Slots: found.slotSet()}
 			current := false
@@ -81,6 +91,22 @@ type failedRows struct {
 	lanes       []int32
 	seqs        []int64
 	jobs        []int64
+}
+
+// of returns the rows of some of the jobs.
+func (f *failedRows) of(jobs []int64) *failedRows {
+	wanted := map[int64]bool{}
+	for _, job := range jobs {
+		wanted[job] = true
+	}
+	var some failedRows
+	for i, job := range f.jobs {
+		if wanted[job] {
+			some.slots, some.generations, some.lanes = append(some.slots, f.slots[i]), append(some.generations, f.generations[i]), append(some.lanes, f.lanes[i])
+			some.seqs, some.jobs = append(some.seqs, f.seqs[i]), append(some.jobs, job)
+		}
+	}
+	return &some
 }
 
 // slotSet are the slots that the rows stand in, ascending.

@@ -57,12 +57,13 @@ type tables struct {
 	evidence map[position]int // batch
 	claims   map[int]model.ClaimRow
 	ended    map[position]bool
+	keys     map[string]int // unique keys
 }
 
 func newTables(w World) *tables {
 	return &tables{
 		flat: model.NewFlat(w.Config()), world: w, lanes: map[int32]int{}, entries: map[position]model.EntryRow{},
-		evidence: map[position]int{}, claims: map[int]model.ClaimRow{}, ended: map[position]bool{},
+		evidence: map[position]int{}, claims: map[int]model.ClaimRow{}, ended: map[position]bool{}, keys: map[string]int{},
 	}
 }
 
@@ -95,6 +96,7 @@ func (t *tables) readers() []tableReader {
 		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, finalized_at, max_attempts, time_limit FROM {s}.done_entries`, t.done},
 		{`SELECT job_id, run_lease, receipt_id, heartbeat_at, coalesce(percent, 0) FROM {s}.attempt_state`, t.attemptState},
 		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, run_at, time_limit FROM {s}.deferred_jobs`, t.deferred},
+		{`SELECT job_id, unique_key, held_in, active FROM {s}.unique_claims`, t.unique},
 	}
 }
 
@@ -203,6 +205,21 @@ func (t *tables) deferred(rows pgx.Rows) error {
 	d.Limit = timeLimit(limit)
 	d.Lane, d.RunAt = t.lanes[lane], logical(at)
 	t.flat.PutDeferred(d)
+	return nil
+}
+
+// unique numbers the keys as they come: the model compares which jobs have the same.
+func (t *tables) unique(rows pgx.Rows) error {
+	var key []byte
+	var u model.UniqueRow
+	if err := rows.Scan(&u.Job, &key, &u.Held, &u.Active); err != nil {
+		return err
+	}
+	if t.keys[string(key)] == 0 {
+		t.keys[string(key)] = len(t.keys) + 1
+	}
+	u.Key = t.keys[string(key)]
+	t.flat.PutUnique(u)
 	return nil
 }
 

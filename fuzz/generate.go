@@ -136,14 +136,15 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	limit := func() int { return pick(t, "limit", []int{0, 0, 0, 0, model.OwnClaim, 1, 3, 6}) }
 	switch name := pick(t, "operation", g.possible(s)); name {
 	case "Enqueue":
-		return model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now, Limit: limit()}
+		return g.withKey(t, model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now, Limit: limit()})
 	case "Begin":
 		levels := []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.ReadCommitted, model.Serializable}
 		return model.Begin{Tx: freeTx(s), Isolation: pick(t, "isolation", levels)}
 	case "EnqueueTx":
-		return model.EnqueueTx{
+		a := model.EnqueueTx{
 			Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now, Limit: limit(),
 		}
+		return g.withKeyTx(t, s, a)
 	case "Commit":
 		return model.Commit{Tx: tx()}
 	case "Rollback":
@@ -185,6 +186,27 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 
 // alike are the operations without arguments.
 var alike = map[string]model.Action{"Reopen": model.Reopen{}, "TrimLedger": model.TrimLedger{}}
+
+func (g *generator) withKey(t *rapid.T, a model.Enqueue) model.Action {
+	a.Unique, a.Held = g.key(t)
+	return a
+}
+
+// withKeyTx leaves out transactions whose snapshot is too old to see who holds a key.
+func (g *generator) withKeyTx(t *rapid.T, s model.Store, a model.EnqueueTx) model.Action {
+	if open, _ := s.Tx(a.Tx); open.Isolation == model.ReadCommitted {
+		a.Unique, a.Held = g.key(t)
+	}
+	return a
+}
+
+// key draws a unique key now and then, of so few that they meet, and the terminal states in which it is held.
+func (g *generator) key(t *rapid.T) (key, held int) {
+	if key = pick(t, "unique", []int{0, 0, 0, 0, 0, 1, 2}); key != 0 {
+		held = rapid.IntRange(0, 3).Draw(t, "held")
+	}
+	return key, held
+}
 
 // boundary is the retention that just keeps a failed row of the oldest sealed slot: one second less doesn't.
 func (g *generator) boundary(s model.Store) int {

@@ -5,7 +5,7 @@ import "fmt"
 // expectedOutcomes are what a run of some size must have seen: a generator that never gets there tests nothing, however long it
 // runs.
 var expectedOutcomes = []string{
-	"Enqueue", "Begin", "EnqueueTx", "Commit", "Rollback", "Promote jobs", "Claim some", "Complete ok", "Complete stale", "Fail ok",
+	"Enqueue", "Enqueue existing", "Enqueue unique_busy", "Begin", "EnqueueTx", "EnqueueTx existing", "EnqueueTx unique_busy", "Commit", "Rollback", "Promote jobs", "Claim some", "Complete ok", "Complete stale", "Fail ok",
 	"Fail stale", "RescueStale requeued", "RescueStale failed", "Heartbeat ok", "Heartbeat stale", "Progress ok", "Progress stale", "RescueDeadline requeued", "RescueDeadline failed", "Claim row-local", "RotateQueue rotated", "RotateQueue skipped_idle",
 	"RotateQueue skipped_next_not_pruned", "RotateClaims rotated", "RotateClaims skipped_idle", "RotateClaims skipped_next_not_pruned",
 	"PruneQueue pruned", "PruneQueue skipped_active", "PruneQueue blocked", "PruneQueue carried", "RetryFailed jobs", "TrimLedger", "PruneQueue nothing", "PruneClaims pruned",

@@ -119,6 +119,10 @@ func (r *run) differ(diff, format string, args ...any) error {
 func (r *run) count(a model.Action, result model.Result) {
 	r.counts[a.Name()]++
 	switch res := result.(type) {
+	case model.Enqueued:
+		if res.Existing {
+			r.counts[a.Name()+" existing"]++
+		}
 	case model.Status:
 		r.counts[a.Name()+" "+string(res)]++
 	case model.QueuePrune:

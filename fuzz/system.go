@@ -137,8 +137,13 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 		return model.OK{}, err
 	case model.EnqueueTx:
 		s.at(a.Now)
-		ids, err := e.EnqueueTx(ctx, s.txs[a.Tx], jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit)...)
-		return model.Enqueued{Jobs: s.learn(ids)}, err
+		jobs := unique(jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit), a.Unique, a.Held)
+		if a.Unique != 0 {
+			answers, err := e.EnqueueUniqueTx(ctx, s.txs[a.Tx], jobs...)
+			return s.told(answers, err)
+		}
+		ids, err := e.EnqueueTx(ctx, s.txs[a.Tx], jobs...)
+		return s.enqueued(ids, err)
 	case model.Commit:
 		tx := s.txs[a.Tx]
 		delete(s.txs, a.Tx)
@@ -254,16 +259,61 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // enqueue takes the three ways in turn: one job alone, many by COPY.
 func (s *system) enqueue(ctx context.Context, e *engine.Engine, a model.Enqueue) (any, error) {
-	jobs := jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit)
+	jobs := unique(jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit), a.Unique, a.Held)
 	if a.Count > 1 {
 		ids, err := e.EnqueueMany(ctx, jobs)
-		return model.Enqueued{Jobs: s.learn(ids)}, err
+		return s.enqueued(ids, err)
+	}
+	if a.Unique != 0 && s.steps%2 == 0 {
+		answers, err := e.EnqueueUnique(ctx, jobs)
+		return s.told(answers, err)
 	}
 	id, err := e.Enqueue(ctx, jobs[0])
+	return s.enqueued([]int64{id}, err)
+}
+
+// enqueued is an enqueue's answer in the model's words.
+func (s *system) enqueued(ids []int64, err error) (any, error) {
+	if errors.Is(err, engine.ErrUniqueBusy) {
+		return model.UniqueBusy, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	return model.Enqueued{Jobs: s.learn([]int64{id})}, nil
+	_, existing := s.names[ids[0]]
+	return model.Enqueued{Jobs: s.learn(ids), Existing: existing}, nil
+}
+
+// told is enqueued for the answers that say by themselves which job was there; of several jobs with one key that is new,
+// all but the first are that one.
+func (s *system) told(answers []engine.Enqueued, err error) (any, error) {
+	ids := make([]int64, len(answers))
+	for i, a := range answers {
+		ids[i] = a.ID
+		_, known := s.names[a.ID]
+		if a.Existing != (known || i > 0) {
+			return nil, fmt.Errorf("job %d is said to be there already: %v, and it was: %v", a.ID, a.Existing, known)
+		}
+	}
+	return s.enqueued(ids, err)
+}
+
+// unique gives the jobs a key, unless it is 0: in their arguments.
+func unique(jobs []engine.JobParams, key, held int) []engine.JobParams {
+	if key == 0 {
+		return jobs
+	}
+	u := engine.Unique{Args: true, MaxWait: time.Millisecond}
+	if held&model.HeldCompleted != 0 {
+		u.HeldIn = append(u.HeldIn, engine.JobCompleted)
+	}
+	if held&model.HeldFailed != 0 {
+		u.HeldIn = append(u.HeldIn, engine.JobFailed)
+	}
+	for i := range jobs {
+		jobs[i].Args, jobs[i].Unique = fmt.Appendf(nil, `{"key": %d}`, key), &u
+	}
+	return jobs
 }
 
 func jobParams(queue string, priority, count, attempts, runAt, limit int) []engine.JobParams {
@@ -281,6 +331,10 @@ func jobParams(queue string, priority, count, attempts, runAt, limit int) []engi
 func (s *system) learn(ids []int64) []int {
 	names := make([]int, len(ids))
 	for i, id := range ids {
+		if name, known := s.names[id]; known { // it holds a unique key
+			names[i] = name
+			continue
+		}
 		s.jobs = append(s.jobs, id)
 		s.names[id] = len(s.jobs)
 		names[i] = len(s.jobs)

@@ -20,7 +20,10 @@ type Enqueue struct {
 	Count    int
 	Attempts int // max_attempts of each job
 	RunAt    int // optional; only a time after Now says anything
-	Now      int
+	// Unique, when it isn't 0, is a key that one job holds: all of the call are that job, which may be there already. Held
+	// are the terminal states in which it keeps the key. The answer is [UniqueBusy] where another transaction has taken it.
+	Unique, Held int
+	Now          int
 	// Limit is each job's own time limit, which makes its claims row-local: 0 for none, OwnClaim for a claim of its own
 	// without one.
 	Limit int
@@ -48,8 +51,11 @@ type EnqueueTx struct {
 	Count    int
 	Attempts int
 	RunAt    int
-	Now      int
-	Limit    int // as in Enqueue
+	// Unique and Held are those of [Enqueue]; an older snapshot than READ COMMITTED can't see who holds a key, which the
+	// server refuses, so that it is disabled there.
+	Unique, Held int
+	Now          int
+	Limit        int // as in Enqueue
 }
 
 // Commit ends a caller's transaction: its jobs exist. The answer is [OK]; disabled when it isn't open.

@@ -24,10 +24,12 @@ func Canonical(s Store) string {
 	f := Snapshot(s)
 	f.entries = keep(f.entries, EntryRow.Visible)
 	f.deferred = keep(f.deferred, func(d DeferredRow) bool { return d.Tx == 0 })
+	f.uniques = keep(f.uniques, func(u UniqueRow) bool { return u.Tx == 0 })
 	f.rankSeqs()
 	f.rankJobs()
 	f.rankBatches()
 	f.rankReceipts()
+	f.rankKeys()
 
 	var b strings.Builder
 	ring := func(name string, r Ring) {
@@ -63,6 +65,9 @@ func Canonical(s Store) string {
 	for _, d := range f.deferred {
 		fmt.Fprintf(&b, "deferred job=%d lane=%s lease=%d attempt=%d max_attempts=%d run_at=%d%s\n",
 			d.Job, f.config.LaneName(d.Lane), d.Lease, d.Attempt, d.MaxAttempts, d.RunAt, given("limit", d.Limit))
+	}
+	for _, u := range f.uniques {
+		fmt.Fprintf(&b, "unique job=%d key=%d held=%d active=%t\n", u.Job, u.Key, u.Held, u.Active)
 	}
 	return b.String()
 }

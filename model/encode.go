@@ -100,6 +100,16 @@ func (a *AttemptRow) numbers(visit func(*int)) {
 	visit(&a.Percent)
 }
 
+func (u *UniqueRow) numbers(visit func(*int)) {
+	visit(&u.Job)
+	visit(&u.Key)
+	visit(&u.Held)
+	active := one(u.Active)
+	visit(&active)
+	u.Active = active != 0
+	visit(&u.Tx)
+}
+
 // isolations numbers the levels; the order is part of the encoding.
 var isolations = []Isolation{ReadCommitted, RepeatableRead, Serializable}
 
@@ -132,6 +142,7 @@ func (f *Flat) numbers(visit func(*int)) {
 	walkTable(&f.deferred, visit, (*DeferredRow).numbers)
 	walkTable(&f.txs, visit, (*TxRow).numbers)
 	walkTable(&f.states, visit, (*AttemptRow).numbers)
+	walkTable(&f.uniques, visit, (*UniqueRow).numbers)
 }
 
 // walkTable visits the table's length, which a decoder changes, then each row.

@@ -9,7 +9,20 @@ func (a Enqueue) apply(s Store) (Result, error) {
 		return nil, disabled(a, "%s", why)
 	}
 	lane, _ := s.Config().Lane(a.Queue, a.Priority)
-	jobs := takeJobs(s, a.Count)
+	var jobs, answer []int
+	if a.Unique == 0 {
+		jobs = takeJobs(s, a.Count)
+		answer = jobs
+	} else {
+		job, fresh, busy := takeUnique(s, a.Unique, a.Held, 0)
+		if busy {
+			return UniqueBusy, nil
+		}
+		if fresh {
+			jobs = []int{job}
+		}
+		answer = repeated(job, a.Count)
+	}
 	for _, job := range jobs {
 		if a.RunAt > a.Now {
 			s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, Limit: a.Limit, RunAt: a.RunAt})
@@ -17,7 +30,7 @@ func (a Enqueue) apply(s Store) (Result, error) {
 		}
 		appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Limit: a.Limit})
 	}
-	return Enqueued{jobs}, nil
+	return Enqueued{answer, len(jobs) == 0}, nil
 }
 
 // EnqueueTx takes what a sequence gives (job ids, places in the lane) at once, and for good. Where the rows go is
@@ -31,7 +44,23 @@ func (a EnqueueTx) apply(s Store) (Result, error) {
 		return nil, disabled(a, "%s", why)
 	}
 	lane, _ := s.Config().Lane(a.Queue, a.Priority)
-	jobs := takeJobs(s, a.Count)
+	var jobs, answer []int
+	if a.Unique == 0 {
+		jobs = takeJobs(s, a.Count)
+		answer = jobs
+	} else {
+		if tx.Isolation != ReadCommitted {
+			return nil, disabled(a, "transaction %d can't see who holds the key", a.Tx)
+		}
+		job, fresh, busy := takeUnique(s, a.Unique, a.Held, a.Tx)
+		if busy {
+			return UniqueBusy, nil
+		}
+		if fresh {
+			jobs = []int{job}
+		}
+		answer = repeated(job, a.Count)
+	}
 	for _, job := range jobs {
 		if tx.Isolation == ReadCommitted && a.RunAt <= a.Now {
 			appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Limit: a.Limit, Tx: a.Tx})
@@ -41,7 +70,7 @@ func (a EnqueueTx) apply(s Store) (Result, error) {
 		// ring (hazard 3): its jobs wait outside, due at once if not later.
 		s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, Limit: a.Limit, RunAt: max(a.RunAt, a.Now), Tx: a.Tx})
 	}
-	return Enqueued{jobs}, nil
+	return Enqueued{answer, len(jobs) == 0}, nil
 }
 
 // Begin writes nothing; it only says whose rows are not committed.
@@ -71,6 +100,7 @@ func (a Commit) apply(s Store) (Result, error) {
 		d.Tx = 0
 		s.PutDeferred(d)
 	}
+	commitUniques(s, a.Tx)
 	s.DropTx(a.Tx)
 	return OK{}, nil
 }
@@ -85,6 +115,9 @@ func (a Rollback) apply(s Store) (Result, error) {
 	}
 	for _, d := range s.DeferredOfTx(a.Tx) {
 		s.DropDeferred(d)
+	}
+	for _, u := range uniquesOfTx(s, a.Tx) {
+		s.DropUnique(u)
 	}
 	s.DropTx(a.Tx)
 	return OK{}, nil

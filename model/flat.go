@@ -25,6 +25,7 @@ type Flat struct {
 	deferred  []DeferredRow
 	txs       []TxRow
 	states    []AttemptRow
+	uniques   []UniqueRow
 }
 
 var _ Store = (*Flat)(nil)
@@ -55,6 +56,7 @@ func Snapshot(s Store) *Flat {
 	f.deferred = append(f.deferred, s.DeferredRows()...)
 	f.txs = append(f.txs, s.Txs()...)
 	f.states = append(f.states, s.AttemptStates()...)
+	f.uniques = append(f.uniques, s.Uniques()...)
 	return f
 }
 
@@ -69,6 +71,7 @@ func (f *Flat) CopyFrom(from *Flat) {
 	f.deferred = append(f.deferred[:0], from.deferred...)
 	f.txs = append(f.txs[:0], from.txs...)
 	f.states = append(f.states[:0], from.states...)
+	f.uniques = append(f.uniques[:0], from.uniques...)
 }
 
 // The single numbers.
@@ -89,6 +92,8 @@ func (f *Flat) PutClaim(c ClaimRow)       { f.claims = put(f.claims, c, byReceip
 func (f *Flat) PutDeferred(d DeferredRow) { f.deferred = put(f.deferred, d, byJob) }
 
 func (f *Flat) DropDeferred(d DeferredRow) { f.deferred = drop(f.deferred, d, byJob) }
+func (f *Flat) PutUnique(u UniqueRow)      { f.uniques = put(f.uniques, u, byUnique) }
+func (f *Flat) DropUnique(u UniqueRow)     { f.uniques = drop(f.uniques, u, byUnique) }
 func (f *Flat) PutTx(t TxRow)              { f.txs = put(f.txs, t, byID) }
 func (f *Flat) DropTx(id int)              { f.txs = drop(f.txs, TxRow{ID: id}, byID) }
 
@@ -251,6 +256,7 @@ func (f *Flat) Terminals() []TerminalRow    { return f.terminals }
 func (f *Flat) DeferredRows() []DeferredRow { return f.deferred }
 func (f *Flat) Txs() []TxRow                { return f.txs }
 func (f *Flat) AttemptStates() []AttemptRow { return f.states }
+func (f *Flat) Uniques() []UniqueRow        { return f.uniques }
 
 // The orders of the tables, and of what rules take from them.
 

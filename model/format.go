@@ -37,6 +37,8 @@ func (a *Enqueue) keys(k keys) {
 	k.number("count", &a.Count)
 	k.number("attempts", &a.Attempts)
 	k.optionalNumber("run_at", &a.RunAt)
+	k.optionalNumber("unique", &a.Unique)
+	k.optionalNumber("held", &a.Held)
 	k.number("now", &a.Now)
 	k.optionalNumber("limit", &a.Limit)
 }
@@ -53,6 +55,8 @@ func (a *EnqueueTx) keys(k keys) {
 	k.number("count", &a.Count)
 	k.number("attempts", &a.Attempts)
 	k.optionalNumber("run_at", &a.RunAt)
+	k.optionalNumber("unique", &a.Unique)
+	k.optionalNumber("held", &a.Held)
 	k.number("now", &a.Now)
 	k.optionalNumber("limit", &a.Limit)
 }

@@ -24,6 +24,7 @@ type Mutable struct {
 	deferred  map[int]DeferredRow // by job
 	txs       map[int]TxRow
 	states    map[AttemptID]AttemptRow
+	uniques   map[int]UniqueRow // by job
 
 	// Numbers of rows by queue; invariant: what Flat counts.
 	tallies []Tally
@@ -82,6 +83,7 @@ func NewMutable(config *Config) *Mutable {
 		deferred:     map[int]DeferredRow{},
 		txs:          map[int]TxRow{},
 		states:       map[AttemptID]AttemptRow{},
+		uniques:      map[int]UniqueRow{},
 		tallies:      make([]Tally, len(config.Queues)),
 		waiting:      make([]ordered[home], config.Lanes()),
 		entriesOfJob: map[int][]home{},
@@ -265,6 +267,10 @@ func (m *Mutable) DeferredRows() []DeferredRow {
 
 func (m *Mutable) AttemptStates() []AttemptRow {
 	return slices.SortedFunc(maps.Values(m.states), byAttempt)
+}
+
+func (m *Mutable) Uniques() []UniqueRow {
+	return slices.SortedFunc(maps.Values(m.uniques), byUnique)
 }
 
 func (m *Mutable) Txs() []TxRow { return slices.SortedFunc(maps.Values(m.txs), byID) }

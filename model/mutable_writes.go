@@ -201,6 +201,22 @@ func (m *Mutable) DropAttemptState(id AttemptID) {
 	}
 }
 
+func (m *Mutable) PutUnique(u UniqueRow) {
+	if old, replaced := m.uniques[u.Job]; replaced {
+		m.journal.log(func() { m.PutUnique(old) })
+	} else {
+		m.journal.log(func() { m.DropUnique(u) })
+	}
+	m.uniques[u.Job] = u
+}
+
+func (m *Mutable) DropUnique(u UniqueRow) {
+	if old, ok := m.uniques[u.Job]; ok {
+		m.journal.log(func() { m.PutUnique(old) })
+		delete(m.uniques, u.Job)
+	}
+}
+
 func (m *Mutable) PutTx(t TxRow) {
 	if old, replaced := m.txs[t.ID]; replaced {
 		m.journal.log(func() { m.PutTx(old) })

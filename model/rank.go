@@ -79,6 +79,9 @@ func (f *Flat) jobs(visit func(*int)) {
 	for i := range f.states {
 		visit(&f.states[i].Job)
 	}
+	for i := range f.uniques {
+		visit(&f.uniques[i].Job)
+	}
 }
 
 // rankBatches ranks the batches of the claims that are there; evidence whose claims were pruned keeps its number.
@@ -90,6 +93,18 @@ func (f *Flat) rankBatches() {
 	batches.sort()
 	for i := range f.claims {
 		f.claims[i].Batch = batches.rank(f.claims[i].Batch)
+	}
+}
+
+// rankKeys numbers the unique keys in the order in which jobs took them: a database has only their hashes.
+func (f *Flat) rankKeys() {
+	names := map[int]int{}
+	for i := range f.uniques {
+		key := &f.uniques[i].Key
+		if names[*key] == 0 {
+			names[*key] = len(names) + 1
+		}
+		*key = names[*key]
 	}
 }
 

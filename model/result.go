@@ -15,8 +15,11 @@ type Result interface {
 // OK is the answer of an operation that has nothing to tell.
 type OK struct{}
 
-// Enqueued are the new jobs, in the order of their lane.
-type Enqueued struct{ Jobs []int }
+// Enqueued are the new jobs, in the order of their lane. Existing says that all are the job that held their key already.
+type Enqueued struct {
+	Jobs     []int
+	Existing bool
+}
 
 // Promoted are the jobs that became ready, in the order of their promotion.
 type Promoted struct{ Jobs []int }
@@ -126,8 +129,13 @@ func (Retried) isResult()      {}
 func (Counts) isResult()       {}
 func (JobView) isResult()      {}
 
-func (OK) String() string         { return "ok" }
-func (r Enqueued) String() string { return "jobs=" + list(r.Jobs, strconv.Itoa) }
+func (OK) String() string { return "ok" }
+func (r Enqueued) String() string {
+	if r.Existing {
+		return "existing=" + list(r.Jobs, strconv.Itoa)
+	}
+	return "jobs=" + list(r.Jobs, strconv.Itoa)
+}
 func (r Promoted) String() string { return "jobs=" + list(r.Jobs, strconv.Itoa) }
 func (r Status) String() string   { return string(r) }
 

@@ -25,6 +25,9 @@ func (a RetryFailed) apply(s Store) (Result, error) {
 	failed = failed[:min(len(failed), a.Limit)]
 	r := Retried{Matched: len(failed), PrunedFailed: -1}
 	for _, t := range failed {
+		if keyIsLost(s, t.Job) {
+			continue // a job of its kind lives, or did since: it stays failed
+		}
 		s.DropTerminal(t)
 		waitAgain(s, EntryRow{Lane: t.Lane, Job: t.Job, Lease: t.Lease, Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, Limit: t.Limit})
 		r.Jobs = append(r.Jobs, t.Job)

@@ -45,6 +45,10 @@ type Store interface {
 	// PutAttemptState adds or replaces what an attempt has told; DropAttemptState takes it away, if there is any.
 	PutAttemptState(AttemptRow)
 	DropAttemptState(AttemptID)
+	// PutUnique adds a job's row of its unique key, or replaces it: to commit it, or to say that another took the key.
+	PutUnique(UniqueRow)
+	// DropUnique takes away a row that was never committed.
+	DropUnique(UniqueRow)
 	PutTx(TxRow)
 	DropTx(id int)
 	// DropQueueGeneration truncates a slot of the ready ring: its ready rows and its terminal rows, together.
@@ -90,6 +94,8 @@ type Store interface {
 	DeferredRows() []DeferredRow
 	AttemptStates() []AttemptRow
 	Txs() []TxRow
+	// Uniques are few: the rule that takes a key goes through them.
+	Uniques() []UniqueRow
 }
 
 // QueueSlot is what a prune or a rotation asks of one queue generation.

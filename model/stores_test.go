@@ -19,14 +19,14 @@ func drawAction(t *rapid.T, s Store) Action {
 	case "Enqueue":
 		return Enqueue{
 			Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 0, 3),
-			Attempts: small("attempts", 1, 2), RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2),
+			Attempts: small("attempts", 1, 2), RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2), Unique: small("unique", 0, 2), Held: small("held", 0, 3),
 		}
 	case "Begin":
 		return Begin{small("tx", 0, 3), rapid.SampledFrom(isolations).Draw(t, "isolation")}
 	case "EnqueueTx":
 		return EnqueueTx{
 			Tx: small("tx", 1, 3), Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 1, 2),
-			Attempts: 1, RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2),
+			Attempts: 1, RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2), Unique: small("unique", 0, 2), Held: small("held", 0, 3),
 		}
 	case "Commit":
 		return Commit{small("tx", 1, 3)}

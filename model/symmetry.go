@@ -24,6 +24,7 @@ func (f *Flat) RenameJobs() {
 	})
 	slices.SortFunc(f.states, byAttempt)
 	slices.SortFunc(f.deferred, byJob)
+	slices.SortFunc(f.uniques, byUnique)
 }
 
 // RenameQueues gives the queues, and after them the jobs, the names that make the encoding the smallest. Every

@@ -302,6 +302,18 @@ CREATE TABLE {{.S}}.attempt_state (
     PRIMARY KEY (job_id, run_lease)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 200);
 
+-- Who holds a unique key, and who held it before. Whether the job still does, the job's own rows say: nothing is released
+-- when it ends. A key that was taken from a job that had ended leaves its row, no longer active, so that a job which is
+-- made live again can ask for its key. held_in has a bit for each terminal state in which the key is kept: completed 1,
+-- failed 2, cancelled 4, dlq 8.
+CREATE TABLE {{.S}}.unique_claims (
+    job_id     bigint   PRIMARY KEY,
+    unique_key bytea    NOT NULL CHECK (octet_length(unique_key) = 32),
+    held_in    smallint NOT NULL CHECK (held_in BETWEEN 0 AND 15),
+    active     boolean  NOT NULL
+) WITH (fillfactor = 70);
+CREATE UNIQUE INDEX ON {{.S}}.unique_claims (unique_key) WHERE active;
+
 -- What pruning removed, for ever. Written only by PruneQueue, in its transaction; never decreases (P8, P9).
 CREATE TABLE {{.S}}.queue_terminal_rollups (
     queue                  text PRIMARY KEY,

@@ -1,0 +1,101 @@
+package model
+
+import "slices"
+
+// Unique keys. Who holds one is a row, and whether that job still does is asked of the job's own rows when somebody else
+// wants the key. So nothing is released when a job ends, and no closing operation knows of keys.
+
+// UniqueRow says that a job holds a key, or held it before another took it over.
+type UniqueRow struct {
+	Job, Key int
+	Held     int  // bits: the terminal states in which the key is kept, HeldCompleted and HeldFailed
+	Active   bool // at most one committed row of a key is
+	Tx       int  // as in EntryRow
+}
+
+// The bits of Held.
+const (
+	HeldCompleted = 1
+	HeldFailed    = 2
+)
+
+// UniqueBusy: another open transaction has taken the key. A caller may wait for its end instead.
+const UniqueBusy Status = "unique_busy"
+
+// takeUnique answers with the job that holds the key, or takes it for a new job, which the caller still has to write.
+// busy says that another transaction's end has to be known first (P5's exception, hazard 32).
+func takeUnique(s Store, key, held, tx int) (job int, fresh, busy bool) {
+	before, found := UniqueRow{}, false
+	for _, u := range s.Uniques() {
+		switch {
+		case u.Key != key || !u.Active:
+		case u.Tx == tx && tx != 0:
+			return u.Job, false, false // its own, which only its commit could end
+		case u.Tx != 0:
+			busy = true
+		default:
+			before, found = u, true
+		}
+	}
+	if busy {
+		return 0, false, true
+	}
+	if found && holdsKey(s, before) {
+		return before.Job, false, false
+	}
+	if found && tx == 0 {
+		before.Active = false
+		s.PutUnique(before)
+	}
+	job = takeJobs(s, 1)[0]
+	s.PutUnique(UniqueRow{Job: job, Key: key, Held: held, Active: true, Tx: tx})
+	return job, true, false
+}
+
+// holdsKey: a live job does, an ended one as it was asked for, one whose rows are gone doesn't.
+func holdsKey(s Store, u UniqueRow) bool {
+	view, err := JobOf{u.Job}.apply(s)
+	if err != nil {
+		return false
+	}
+	switch view.(JobView).State {
+	case JobCompleted:
+		return u.Held&HeldCompleted != 0
+	case JobFailed:
+		return u.Held&HeldFailed != 0
+	case JobNotFound:
+		return false
+	}
+	return true
+}
+
+// keyIsLost says whether another job has taken the key of a job that ended, or is about to.
+func keyIsLost(s Store, job int) bool {
+	rows := s.Uniques()
+	at := slices.IndexFunc(rows, func(u UniqueRow) bool { return u.Job == job })
+	return at >= 0 && (!rows[at].Active ||
+		slices.ContainsFunc(rows, func(u UniqueRow) bool { return u.Key == rows[at].Key && u.Active && u.Tx != 0 }))
+}
+
+// commitUniques makes what a transaction took visible: a key that it took over is no longer the other job's.
+func commitUniques(s Store, tx int) {
+	for _, mine := range uniquesOfTx(s, tx) {
+		for _, u := range slices.Clone(s.Uniques()) {
+			if u.Key == mine.Key && u.Active && u.Tx == 0 {
+				u.Active = false
+				s.PutUnique(u)
+			}
+		}
+		mine.Tx = 0
+		s.PutUnique(mine)
+	}
+}
+
+func uniquesOfTx(s Store, tx int) []UniqueRow {
+	return slices.Collect(where(s.Uniques(), func(u UniqueRow) bool { return u.Tx == tx }))
+}
+
+// repeated are the answers of an enqueue of several jobs with one key: all are the same job.
+func repeated(job, count int) []int { return slices.Repeat([]int{job}, count) }
+
+func byUnique(a, b UniqueRow) int { return a.Job - b.Job }
