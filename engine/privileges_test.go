@@ -23,6 +23,7 @@ GRANT EXECUTE ON FUNCTION $schema.register_queue TO $runtime;
 GRANT INSERT, DELETE ON $schema.queue_ring_rotations, $schema.queue_ring_prunes, $schema.claim_ring_rotations, $schema.claim_ring_prunes TO $runtime;
 GRANT INSERT, DELETE, UPDATE ON $schema.deferred_jobs TO $runtime; -- UPDATE to lock rows
 GRANT INSERT, UPDATE ON $schema.unique_claims TO $runtime;
+GRANT INSERT, UPDATE, DELETE ON $schema.attempt_state TO $runtime;
 GRANT INSERT, UPDATE ON $schema.queue_terminal_rollups TO $runtime;
 GRANT UPDATE ON $schema.prune_mutex, $schema.queue_ring_state, $schema.claim_ring_state, $schema.queue_ring_slots, $schema.claim_ring_slots TO $runtime; -- to lock rows; written are the rescue cursors alone
 GRANT INSERT ON $schema.done_entries TO $runtime; -- a prune carries rows by the parent's name
