@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,63 +12,67 @@ import (
 	"github.com/awa-engine/awa/engine"
 )
 
-// grants is all that a role needs to run the engine in a schema that another role installed (P12): $schema, $runtime and
-// $installer stand for the three names. No DDL, no UPDATE on a table of a ring, and DELETE on
-// the one that operators take failed jobs out of.
-const grants = `
-GRANT USAGE ON SCHEMA $schema TO $runtime;
-GRANT SELECT ON ALL TABLES IN SCHEMA $schema TO $runtime;
-GRANT USAGE ON ALL SEQUENCES IN SCHEMA $schema TO $runtime;
-ALTER DEFAULT PRIVILEGES FOR ROLE $installer IN SCHEMA $schema GRANT USAGE ON SEQUENCES TO $runtime; -- of lanes to come
-GRANT EXECUTE ON FUNCTION $schema.register_queue TO $runtime;
-GRANT INSERT, DELETE ON $schema.queue_ring_rotations, $schema.queue_ring_prunes, $schema.claim_ring_rotations, $schema.claim_ring_prunes TO $runtime;
-GRANT INSERT, DELETE, UPDATE ON $schema.deferred_jobs TO $runtime; -- UPDATE to lock rows
-GRANT INSERT, UPDATE ON $schema.unique_claims TO $runtime;
-GRANT INSERT, UPDATE, DELETE ON $schema.attempt_state TO $runtime;
-GRANT INSERT, UPDATE ON $schema.queue_terminal_rollups TO $runtime;
-GRANT UPDATE ON $schema.prune_mutex, $schema.queue_ring_state, $schema.claim_ring_state, $schema.queue_ring_slots, $schema.claim_ring_slots TO $runtime; -- to lock rows; written are the rescue cursors alone
-GRANT INSERT ON $schema.done_entries TO $runtime; -- a prune carries rows by the parent's name
-`
+// documented returns the SQL block under a heading of docs/operating/roles.md, for this schema and these roles.
+func (b *bundle) documented(t *testing.T, heading, role string) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/operating/roles.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## "+heading+"\n")
+	_, block, open := strings.Cut(section, "```sql\n")
+	block, _, closed := strings.Cut(block, "```")
+	if !found || !open || !closed {
+		t.Fatalf("no SQL under %q", heading)
+	}
+	installer := one[string](t, b, `SELECT quote_ident(current_user)`)
+	return strings.NewReplacer(
+		"awa_installer", installer, "awa_"+strings.ToLower(heading), role, "SCHEMA awa ", b.sql("SCHEMA %s "), "awa.", b.sql("%s."), "'awa'", "'"+b.sql("%s")+"'",
+	).Replace(block)
+}
 
-// ringGrants is needed on each child of a ring: what the hot path and the prune do.
-const ringGrants = `GRANT INSERT, TRUNCATE ON $schema.$child TO $runtime;`
+// role makes a role that goes with the test, with the documented grants.
+func (b *bundle) role(t *testing.T, heading string) string {
+	t.Helper()
+	role := b.schema + "_" + strings.ToLower(heading)
+	installer := b.pool
+	b.exec(t, `CREATE ROLE `+role)
+	t.Cleanup(func() {
+		if server.HasProcess() {
+			return // the role goes with the server
+		}
+		for _, sql := range []string{`DROP OWNED BY ` + role, `DROP ROLE ` + role} {
+			if _, err := installer.Exec(context.WithoutCancel(t.Context()), sql); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if _, err := installer.Exec(t.Context(), b.documented(t, heading, role), pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatal(err)
+	}
+	return role
+}
+
+// An auditor reads everything and changes nothing.
+func TestAuditorRole(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.mixed(t)
+	pool := connect(t, 2, set("role", b.role(t, "Auditor")))
+	report, err := b.open(t, pool).Audit(t.Context())
+	if err != nil || report.Err() != nil {
+		t.Fatal(err, report.Err())
+	}
+	if _, err := b.open(t, pool).Enqueue(t.Context(), engine.JobParams{Queue: "q", Kind: "k"}); err == nil {
+		t.Error("an auditor may enqueue")
+	}
+}
 
 func TestRuntimeRole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx := t.Context()
-	runtime := b.schema + "_runtime"
-	installer := b.pool
-	b.exec(t, `CREATE ROLE `+runtime)
-	t.Cleanup(func() {
-		if server.HasProcess() {
-			return // the role goes with the server
-		}
-		for _, sql := range []string{`DROP OWNED BY ` + runtime, `DROP ROLE ` + runtime} {
-			if _, err := installer.Exec(context.WithoutCancel(ctx), sql); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	names := strings.NewReplacer("$schema", b.sql("%s"), "$runtime", runtime, "$installer", one[string](t, b, `SELECT quote_ident(current_user)`))
-	if _, err := installer.Exec(ctx, names.Replace(grants), pgx.QueryExecModeSimpleProtocol); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := installer.Query(ctx, `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE c.relnamespace = to_regnamespace($1) AND c.relkind = 'r'`, b.schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	children, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, child := range children {
-		b.exec(t, strings.ReplaceAll(names.Replace(ringGrants), "$child", child))
-		if strings.HasPrefix(child, "done_entries") {
-			b.exec(t, names.Replace(`GRANT DELETE ON $schema.`+child+` TO $runtime`))
-		}
-	}
-
+	installer, runtime := b.pool, b.role(t, "Runtime")
 	b.pool = connect(t, 4, set("role", runtime))
 	b.Engine = b.open(t, b.pool)
 	b.wholeLife(t)
