@@ -74,7 +74,7 @@ WITH spent AS MATERIALIZED ({{template "all_spent" .}}
     SELECT r.job_id, r.lane_id, 'available' AS state, r.tableoid::regclass::text AS stands_in, r.ready_generation AS generation
       FROM {{.S}}.ready_entries r LEFT JOIN spent s USING (ready_generation, lane_id, lane_seq) WHERE s.lane_seq IS NULL
      UNION ALL
-    SELECT d.job_id, d.lane_id, 'scheduled', 'deferred_jobs', NULL FROM {{.S}}.deferred_jobs d
+    SELECT d.job_id, d.lane_id, d.state, 'deferred_jobs', NULL FROM {{.S}}.deferred_jobs d
      UNION ALL
     SELECT a.job_id, a.lane_id, 'running', a.stands_in, a.claim_generation
       FROM ({{template "all_attempts" .}}) a LEFT JOIN closures c USING (claim_generation, local, receipt_id) WHERE c.receipt_id IS NULL

@@ -80,8 +80,8 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
 {{end}}
 
 {{/* P2. Closing an attempt and writing where its job goes is one transaction. A closure alone is worse than none: what is
-     closed nobody will rescue (hazard 24). The new row of a job that was requeued, or retried after it failed, stands in the same generation or a younger one, so
-     that it outlives the row that it came from. */}}
+     closed nobody will rescue (hazard 24). A job that goes on waits outside of the ring, or in a row of the same generation
+     or a younger one, which outlives the row that it came from. */}}
 {{define "closure_has_outcome_audit"}}
 /* awa:Audit */
 WITH closures AS MATERIALIZED ({{template "all_closures" .}}
@@ -94,9 +94,13 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
       FROM ({{template "all_attempts" .}}) a
       JOIN closures c USING (claim_generation, local, receipt_id)
       LEFT JOIN ended e ON e.ready_generation = a.ready_generation AND e.lane_id = a.lane_id AND e.lane_seq = a.lane_seq
-      LEFT JOIN {{.S}}.ready_entries n ON n.job_id = a.job_id AND n.run_lease = a.run_lease
+      LEFT JOIN (SELECT job_id, run_lease FROM {{.S}}.ready_entries UNION ALL SELECT job_id, run_lease FROM {{.S}}.deferred_jobs
+                 UNION ALL SELECT job_id, run_lease FROM {{.S}}.done_entries WHERE kind IS NOT NULL) n
+             ON n.job_id = a.job_id AND n.run_lease = a.run_lease
      WHERE a.ready_generation IN {{template "unpruned_ready" .}}
        AND CASE c.outcome WHEN 'completed' THEN e.state IS DISTINCT FROM 'completed'
+                          WHEN 'failed' THEN e.state IS DISTINCT FROM 'failed' AND n.job_id IS NULL
+                          WHEN 'cancelled' THEN e.state IS DISTINCT FROM 'cancelled'
                           ELSE (e.state = 'failed') IS NOT TRUE AND n.job_id IS NULL OR e.state = 'completed' END LIMIT 20) f ON true
 {{end}}
 
@@ -116,7 +120,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM ended) looked LEFT JOIN (
           FROM ended e
           LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq)
           LEFT JOIN spent s USING (ready_generation, lane_id, lane_seq)
-         WHERE NOT e.wide AND (r.job_id IS NULL OR s.batch_id IS NULL OR e.job_id <> r.job_id OR e.run_lease <> r.run_lease + 1)
+         WHERE NOT e.wide AND (r.job_id IS NULL OR s.batch_id IS NULL OR e.job_id <> r.job_id OR e.run_lease <> r.run_lease + 1 AND NOT (e.state = 'cancelled' AND e.run_lease = r.run_lease))
          UNION ALL
         SELECT c.tableoid::regclass::text, c.ready_generation, c.lane_id, NULL, format('the history of batch %s counts %s jobs and names %s', c.batch_id, c.completed_count, c.lane_seqs)
           FROM {{.S}}.receipt_completion_batches c

@@ -7,18 +7,21 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// closing is a request to close attempts, as Complete and Fail make it. Rescue shares its statements.
+// closing is a request to close attempts, as Complete, Fail, Retry and Snooze make it. Rescue shares its statements.
 type closing struct {
 	e        *Engine
 	op       string
+	to       JobState // where the jobs are to go
 	receipts []Receipt
-	messages map[int64]string // by receipt id; Fail only
-	closed   map[Receipt]bool // what this call closed
-	stateful bool             // some of their claims have attempts with a state
+	messages map[int64]string        // by receipt id; nil where the statement takes none
+	delays   map[int64]time.Duration // by receipt id; nil where the statement takes none
+	closed   map[Receipt]JobState    // what this call closed, and where the jobs went
+	stateful bool                    // some of their claims have attempts with a state
 }
 
 // place names where the rows of an attempt stand: its receipt and closure in the claim's generation, its evidence and
@@ -118,7 +121,7 @@ func (c *closing) run(ctx context.Context) ([]Result, error) {
 		return nil, nil
 	}
 	err := c.e.transact(ctx, c.op, func(t *txn) (bool, error) {
-		c.closed = map[Receipt]bool{}
+		c.closed = map[Receipt]JobState{}
 		c.stateful = false
 		err := c.close(ctx, t)
 		return len(c.closed) > 0, err
@@ -129,7 +132,8 @@ func (c *closing) run(ctx context.Context) ([]Result, error) {
 	results := make([]Result, len(c.receipts))
 	for i, r := range c.receipts {
 		results[i].Receipt = r
-		if c.closed[r] {
+		if to, ok := c.closed[r]; ok {
+			results[i].State = to
 			delete(c.closed, r) // a second mention finds the attempt over, as a second call would (hazard 28)
 			continue
 		}
@@ -215,16 +219,18 @@ func sortedSet(s []int) []int {
 
 // queueStatement closes the members at one place and writes their history.
 func (c *closing) queueStatement(b *pgx.Batch, p place, m members) {
-	if c.messages == nil {
-		c.queue(b, func(at children) string { return c.e.sql.get("complete", at) }, p, m)
-		return
+	name := "complete"
+	switch c.to {
+	case JobFailed:
+		name = "fail"
+	case JobRetryable:
+		name = "retry"
+	case JobScheduled:
+		name = "snooze"
+	case JobCancelled:
+		name = "cancel_running"
 	}
-	ids := m.ids()
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = c.messages[id]
-	}
-	c.queue(b, func(at children) string { return c.e.sql.get("fail", at) }, p, m, ids, texts)
+	c.queue(b, func(at children) string { return c.e.sql.get(name, at) }, p, m, c.details(m)...)
 }
 
 // queue runs a statement on those of the members at one place that are open.
@@ -237,20 +243,26 @@ func (c *closing) queue(b *pgx.Batch, statement func(children) string, p place, 
 	at := children{Claim: c.e.claim.slot(p.claim), Queue: c.e.queue.slot(p.ready), Local: p.local}
 	args := append([]any{p.claim, []int64{p.ready}, batches, asked, c.e.now()}, more...)
 	b.Queue(statement(at), args...).Query(func(rows pgx.Rows) error {
-		var text string
+		var text, failedText string
 		var place int
 		var stateful bool
 		var closed, written int64
-		_, err := pgx.ForEachRow(rows, []any{&place, &text, &written, &stateful}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&place, &text, &failedText, &written, &stateful}, func() error {
 			c.stateful = c.stateful || stateful
 			done, err := parseSpans(text)
 			if err != nil {
 				return err
 			}
+			failed, err := parseSpans(failedText)
+			if err != nil {
+				return err
+			}
 			closed += done.size()
 			for _, r := range m[order[place-1]] {
-				if done.contains(r.id()) {
-					c.closed[r] = true
+				if failed.contains(r.id()) {
+					c.closed[r] = JobFailed
+				} else if done.contains(r.id()) {
+					c.closed[r] = c.to
 				}
 			}
 			return nil
@@ -261,4 +273,29 @@ func (c *closing) queue(b *pgx.Batch, statement func(children) string, p place, 
 		}
 		return err
 	})
+}
+
+// details are the parameters that say something of each attempt: receipt ids, sorted, and beside them what the statement
+// finds by them.
+func (c *closing) details(m members) []any {
+	if c.messages == nil && c.delays == nil {
+		return nil
+	}
+	ids := m.ids()
+	args := []any{ids}
+	if c.messages != nil {
+		texts := make([]string, len(ids))
+		for i, id := range ids {
+			texts[i] = c.messages[id]
+		}
+		args = append(args, texts)
+	}
+	if c.delays != nil {
+		micros := make([]int64, len(ids))
+		for i, id := range ids {
+			micros[i] = c.delays[id].Microseconds()
+		}
+		args = append(args, micros)
+	}
+	return args
 }

@@ -105,13 +105,15 @@ SELECT c.batch_id, c.lane_id, c.ready_slot, c.ready_generation, c.batch_id * 409
 
 {{define "closed_range"}}{{if not .Local}}, closing{{end}}{{end}}
 
-{{/* What was closed, by the place in $3, for how many attempts a row of history was written, which the caller compares, and
-     whether the claim has attempts with a state: then the caller sends forget. Others pay a look into an index. */}}
+{{/* What was closed, by the place in $3; which of that failed against the request; for how many attempts a row of history was
+     written, which the caller compares; and whether the claim has attempts with a state: then the caller sends forget. Others pay a look into an index. */}}
 {{define "closed"}}
-SELECT c.place, c.closing::text, (SELECT coalesce(sum(n), 0) FROM history),
-       EXISTS (SELECT FROM {{.S}}.attempt_state s WHERE s.receipt_id >= c.batch_id * 4096 AND s.receipt_id < (c.batch_id + 1) * 4096)
+SELECT c.place, c.closing::text, '{}', (SELECT coalesce(sum(n), 0) FROM history),
+       {{template "has_state" .}}
   FROM closing c
 {{end}}
+
+{{define "has_state"}}EXISTS (SELECT FROM {{.S}}.attempt_state s WHERE s.receipt_id >= c.batch_id * 4096 AND s.receipt_id < (c.batch_id + 1) * 4096){{end}}
 
 {{/* A state ends with its attempt, in the transaction that closes it. */}}
 {{define "forget"}}

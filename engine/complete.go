@@ -9,6 +9,6 @@ import "context"
 // Repeating a call is safe, also after ErrAmbiguous: what the lost call closed is then reported as ErrStale. Errors:
 // ErrInvalid for a zero Receipt; ErrAmbiguous; otherwise see SafeToRetry.
 func (e *Engine) Complete(ctx context.Context, receipts []Receipt) ([]Result, error) {
-	c := closing{e: e, op: "Complete", receipts: receipts}
+	c := closing{e: e, op: "Complete", to: JobCompleted, receipts: receipts}
 	return c.run(ctx)
 }

@@ -10,11 +10,13 @@ import (
 // the tables hold; with the pruned ones it is every job ever enqueued.
 type Counts struct {
 	Available int64 // in the ring, not handed out
-	Scheduled int64 // deferred
+	Scheduled int64 // deferred: enqueued for later, or snoozed
+	Retryable int64 // deferred after an attempt that failed
 	Running   int64 // handed out, not closed
 	Completed int64 // history that is still there
 	Failed    int64 // failed rows that are still there
-	// PrunedCompleted and PrunedFailed count history that was truncated. They never decrease.
+	Cancelled int64 // cancelled rows that are still there
+	// PrunedCompleted and PrunedFailed count history that was truncated, cancelled jobs among the first. They never decrease.
 	PrunedCompleted, PrunedFailed int64
 }
 
@@ -47,7 +49,7 @@ func (e *Engine) Counts(ctx context.Context, queue string) (Counts, error) {
 		var b pgx.Batch
 		b.Queue(e.sql.get("no_jit", children{}))
 		b.Queue(e.sql.get("counts", children{}), ids, queue).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&c.Available, &c.Scheduled, &c.Running, &c.Completed, &c.Failed, &c.PrunedCompleted, &c.PrunedFailed)
+			return row.Scan(&c.Available, &c.Scheduled, &c.Retryable, &c.Running, &c.Completed, &c.Failed, &c.Cancelled, &c.PrunedCompleted, &c.PrunedFailed)
 		})
 		return send(ctx, tx, &b)
 	})

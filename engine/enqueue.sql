@@ -35,8 +35,8 @@ SELECT coalesce($2::timestamptz, now()), coalesce(array_agg(taken.job_id), '{}')
 {{/* No ring is asked: a deferred job is in none. */}}
 {{define "insert_deferred"}}
 /* awa:Enqueue */
-INSERT INTO {{.S}}.deferred_jobs (job_id, run_lease, run_at, created_at, lane_id, attempt, max_attempts, kind, args, time_limit)
-SELECT coalesce(nullif(j.job_id, 0), nextval('{{.S}}.job_id_seq')), 0, j.run_at, $1::timestamptz, j.lane_id, 0, j.max_attempts, j.kind, j.args::jsonb, j.time_limit
+INSERT INTO {{.S}}.deferred_jobs (job_id, run_lease, run_at, created_at, lane_id, attempt, max_attempts, state, kind, args, time_limit)
+SELECT coalesce(nullif(j.job_id, 0), nextval('{{.S}}.job_id_seq')), 0, j.run_at, $1::timestamptz, j.lane_id, 0, j.max_attempts, 'scheduled', j.kind, j.args::jsonb, j.time_limit
   FROM unnest($2::integer[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[], $7::interval[], $8::bigint[])
        AS j(lane_id, kind, args, max_attempts, run_at, time_limit, job_id)
 RETURNING job_id

@@ -26,6 +26,8 @@ var (
 	ErrInvalid = errors.New("invalid argument")
 	// ErrNotFound: no such job; it never existed or its history was pruned.
 	ErrNotFound = errors.New("not found")
+	// ErrWrongState: the job is where the operation can do nothing with it. Nothing was changed.
+	ErrWrongState = errors.New("the job is not in a state for this")
 	// ErrNotInstalled: the schema doesn't exist or is older than this binary; run Migrate.
 	ErrNotInstalled = errors.New("the schema is not installed")
 	// ErrSchemaNewer: the schema belongs to a newer binary. Nothing was changed.

@@ -16,7 +16,7 @@ type Failure struct {
 // Fail closes attempts as failed for good and writes a failed row for each, in one transaction; it is batched like
 // Complete and behaves like it in every respect. When a receipt is given twice, the first message counts.
 func (e *Engine) Fail(ctx context.Context, failures []Failure) ([]Result, error) {
-	c := closing{e: e, op: "Fail", messages: map[int64]string{}}
+	c := closing{e: e, op: "Fail", to: JobFailed, messages: map[int64]string{}}
 	for f := range slices.Values(failures) {
 		c.receipts = append(c.receipts, f.Receipt)
 		if _, twice := c.messages[f.Receipt.id()]; !twice {

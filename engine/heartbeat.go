@@ -79,7 +79,7 @@ func (h *beating) run(ctx context.Context) ([]Result, error) {
 	}
 	busy := map[int64]bool{}
 	err := h.e.transact(ctx, h.op, func(t *txn) (bool, error) {
-		h.closed = map[Receipt]bool{}
+		h.closed = map[Receipt]JobState{}
 		clear(busy)
 		if err := h.tryKeys(ctx, t, busy); err != nil {
 			return false, err
@@ -93,8 +93,9 @@ func (h *beating) run(ctx context.Context) ([]Result, error) {
 	results := make([]Result, len(h.receipts))
 	for i, r := range h.receipts {
 		results[i].Receipt = r
+		_, open := h.closed[r]
 		switch {
-		case h.closed[r]:
+		case open:
 		case busy[r.batch]:
 			results[i].Err = &Error{Op: h.op, Value: "attempt " + r.String(), Err: ErrClosing}
 		default:

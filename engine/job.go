@@ -17,9 +17,11 @@ type JobState string
 const (
 	JobAvailable JobState = "available" // in the ring, not handed out
 	JobScheduled JobState = "scheduled" // deferred
+	JobRetryable JobState = "retryable" // deferred after an attempt that failed
 	JobRunning   JobState = "running"   // handed out, not closed
 	JobCompleted JobState = "completed"
 	JobFailed    JobState = "failed"
+	JobCancelled JobState = "cancelled"
 )
 
 // A Job is a job as Job reads it.

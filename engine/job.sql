@@ -17,7 +17,7 @@ WITH newest AS MATERIALIZED (
       FROM newest n JOIN {{.S}}.receipt_completion_batches c
         ON c.ready_slot = n.ready_slot AND c.lane_id = n.lane_id AND c.lane_seqs @> n.lane_seq
 ), done AS MATERIALIZED (
-    SELECT d.state, d.finalized_at, d.errors
+    SELECT d.state, d.finalized_at, d.errors, d.run_lease, d.attempt
       FROM newest n JOIN {{.S}}.done_entries d
         ON d.ready_slot = n.ready_slot AND d.lane_id = n.lane_id AND d.lane_seq = n.lane_seq
 ), wide AS MATERIALIZED (
@@ -27,8 +27,8 @@ WITH newest AS MATERIALIZED (
                 WHEN (SELECT count(*) FROM completion) > 0 THEN 'completed'
                 ELSE coalesce((SELECT state FROM done), 'running') END AS state,
            n.lane_id, n.kind, n.args, n.max_attempts, n.created_at,
-           n.run_lease + (SELECT count(*) FROM evidence) AS run_lease,
-           n.attempt + (SELECT count(*) FROM evidence) AS attempt,
+           coalesce((SELECT run_lease FROM done), n.run_lease + (SELECT count(*) FROM evidence)) AS run_lease,
+           coalesce((SELECT attempt FROM done), n.attempt + (SELECT count(*) FROM evidence)) AS attempt,
            coalesce((SELECT errors FROM done), n.errors, '[]') AS errors,
            coalesce((SELECT completed_at FROM completion), (SELECT finalized_at FROM done)) AS finalized_at,
            (SELECT claimed_at FROM claim) AS claimed_at, (SELECT deadline_at FROM claim) AS deadline_at,
@@ -38,7 +38,7 @@ WITH newest AS MATERIALIZED (
      UNION ALL
     SELECT w.state, w.lane_id, w.kind, w.args, w.max_attempts, w.created_at, w.run_lease, w.attempt, w.errors, w.finalized_at, NULL, NULL, w.run_at FROM wide w
      UNION ALL
-    SELECT 'scheduled', d.lane_id, d.kind, d.args, d.max_attempts, d.created_at, d.run_lease, d.attempt, coalesce(d.errors, '[]'), NULL, NULL, NULL, d.run_at
+    SELECT d.state, d.lane_id, d.kind, d.args, d.max_attempts, d.created_at, d.run_lease, d.attempt, coalesce(d.errors, '[]'), NULL, NULL, NULL, d.run_at
       FROM {{.S}}.deferred_jobs d WHERE d.job_id = $1::bigint
 )
 SELECT f.state, l.queue, l.priority, f.kind, f.args, f.run_lease, f.attempt, f.max_attempts, f.created_at,

@@ -55,4 +55,6 @@ type Result struct {
 	Receipt Receipt
 	// Err is nil when this call closed the attempt, and ErrStale when it was over before: then nothing was changed.
 	Err error
+	// State is where the job went when this call closed the attempt: a Retry of a job without attempts left fails it.
+	State JobState
 }

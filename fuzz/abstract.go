@@ -53,17 +53,18 @@ type tables struct {
 	world World
 	lanes map[int32]int // the model's lane by the database's
 
-	entries  map[position]model.EntryRow
-	evidence map[position]int // batch
-	claims   map[int]model.ClaimRow
-	ended    map[position]bool
-	keys     map[string]int // unique keys
+	entries    map[position]model.EntryRow
+	evidence   map[position]int // batch
+	tombstones map[position]bool
+	claims     map[int]model.ClaimRow
+	ended      map[position]bool
+	keys       map[string]int // unique keys
 }
 
 func newTables(w World) *tables {
 	return &tables{
 		flat: model.NewFlat(w.Config()), world: w, lanes: map[int32]int{}, entries: map[position]model.EntryRow{},
-		evidence: map[position]int{}, claims: map[int]model.ClaimRow{}, ended: map[position]bool{}, keys: map[string]int{},
+		evidence: map[position]int{}, tombstones: map[position]bool{}, claims: map[int]model.ClaimRow{}, ended: map[position]bool{}, keys: map[string]int{},
 	}
 }
 
@@ -92,10 +93,11 @@ func (t *tables) readers() []tableReader {
 		{`SELECT claim_slot, claim_generation, batch_id, ready_generation, lane_id, closed_count, outcome, receipt_ranges
 		    FROM {s}.lease_claim_closure_batches`, t.closure},
 		{`SELECT claim_slot, claim_generation, receipt_id, ready_generation, lane_id, outcome FROM {s}.lease_claim_closures`, t.ownClosure},
+		{`SELECT ready_slot, lane_id, ready_generation, batch_id, tombstone_count, lane_seqs FROM {s}.ready_tombstones`, t.tombstone},
 		{`SELECT ready_slot, lane_id, ready_generation, completed_at, completed_count, lane_seqs FROM {s}.receipt_completion_batches`, t.completion},
-		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, finalized_at, max_attempts, time_limit FROM {s}.done_entries`, t.done},
+		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, state, finalized_at, max_attempts, time_limit FROM {s}.done_entries`, t.done},
 		{`SELECT job_id, run_lease, receipt_id, heartbeat_at, coalesce(percent, 0) FROM {s}.attempt_state`, t.attemptState},
-		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, run_at, time_limit FROM {s}.deferred_jobs`, t.deferred},
+		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, state, run_at, time_limit FROM {s}.deferred_jobs`, t.deferred},
 		{`SELECT job_id, unique_key, held_in, active FROM {s}.unique_claims`, t.unique},
 	}
 }
@@ -199,7 +201,7 @@ func (t *tables) deferred(rows pgx.Rows) error {
 	var at time.Time
 	var limit *time.Duration
 	var d model.DeferredRow
-	if err := rows.Scan(&d.Job, &lane, &d.Lease, &d.Attempt, &d.MaxAttempts, &at, &limit); err != nil {
+	if err := rows.Scan(&d.Job, &lane, &d.Lease, &d.Attempt, &d.MaxAttempts, &d.State, &at, &limit); err != nil {
 		return err
 	}
 	d.Limit = timeLimit(limit)

@@ -54,6 +54,29 @@ func (t *tables) ready(rows pgx.Rows) error {
 	return inSlot(fmt.Sprintf("the ready row of job %d", e.Job), slot, e.Gen, t.world.QueueSlots)
 }
 
+// tombstone reads positions that were spent without a claim: they are evidence as well, under the same batch.
+func (t *tables) tombstone(rows pgx.Rows) error {
+	var slot, generation, batch, count int
+	var lane int32
+	var seqs multirange
+	if err := rows.Scan(&slot, &lane, &generation, &batch, &count, &seqs); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("tombstone %d", batch)
+	if err := inSlot(what, slot, generation, t.world.QueueSlots); err != nil {
+		return err
+	}
+	values, err := expand(what, seqs, count)
+	for _, seq := range values {
+		at := position{t.lanes[lane], generation, seq}
+		if t.evidence[at] != batch {
+			return fmt.Errorf("position %d of lane %s has tombstone %d, but the evidence of batch %d", seq, t.laneName(at), batch, t.evidence[at])
+		}
+		t.tombstones[at] = true
+	}
+	return err
+}
+
 // used notes that a position of the lane was given.
 func (t *tables) used(lane, seq int) {
 	t.flat.SetLastSeq(lane, max(t.flat.LastSeq(lane), seq))
@@ -182,6 +205,8 @@ func (t *tables) closure(rows pgx.Rows) error {
 
 var outcomes = map[string]model.Outcome{
 	"completed": model.Completed, "failed": model.Failed, "rescued": model.Rescued, "deadline_expired": model.DeadlineExpired,
+	"retried": model.TriedAgain, "snoozed": model.Snoozed,
+	"cancelled": model.Cancelled,
 }
 
 func (t *tables) completion(rows pgx.Rows) error {
@@ -212,9 +237,10 @@ func (t *tables) done(rows pgx.Rows) error {
 	var slot, generation, seq, job, lease, attempt int
 	var lane int32
 	var at time.Time
+	var state string
 	var maxAttempts *int // of a wide row
 	var limit *time.Duration
-	if err := rows.Scan(&slot, &lane, &generation, &seq, &job, &lease, &attempt, &at, &maxAttempts, &limit); err != nil {
+	if err := rows.Scan(&slot, &lane, &generation, &seq, &job, &lease, &attempt, &state, &at, &maxAttempts, &limit); err != nil {
 		return err
 	}
 	if err := inSlot("a done row", slot, generation, t.world.QueueSlots); err != nil {
@@ -224,15 +250,18 @@ func (t *tables) done(rows pgx.Rows) error {
 		t.used(t.lanes[lane], seq)
 		t.flat.AddTerminal(model.TerminalRow{
 			Lane: t.lanes[lane], Seq: seq, Gen: generation, Job: job, Lease: lease, Attempt: attempt, MaxAttempts: *maxAttempts,
-			State: model.Failed, FinalizedAt: logical(at), Limit: timeLimit(limit), Wide: true,
+			State: outcomes[state], FinalizedAt: logical(at), Limit: timeLimit(limit), Wide: true,
 		})
 		return nil
 	}
 	e, there := t.entries[position{t.lanes[lane], generation, seq}]
+	if t.tombstones[position{t.lanes[lane], generation, seq}] {
+		e.Lease, e.Attempt = e.Lease-1, e.Attempt-1 // it was never handed out
+	}
 	if !there || e.Job != job || e.Lease+1 != lease || e.Attempt+1 != attempt {
 		return fmt.Errorf("the done row of job %d run lease %d attempt %d doesn't fit its ready row", job, lease, attempt)
 	}
-	return t.end(e, model.Failed, at)
+	return t.end(e, outcomes[state], at)
 }
 
 // end adds the terminal row of an entry's attempt.

@@ -99,7 +99,7 @@ func (b *bench) empty(ctx context.Context, schema string) error {
 	s := pgx.Identifier{schema}.Sanitize()
 	text := ""
 	for _, table := range []string{
-		"ready_entries", "ready_claim_attempt_batches", "receipt_completion_batches", "done_entries", "lease_claim_batches",
+		"ready_entries", "ready_claim_attempt_batches", "ready_tombstones", "receipt_completion_batches", "done_entries", "lease_claim_batches",
 		"lease_claims", "lease_claim_closure_batches", "lease_claim_closures", "attempt_state", "deferred_jobs", "unique_claims", "queue_terminal_rollups", "queue_ring_prunes", "claim_ring_prunes",
 	} {
 		text += fmt.Sprintf("DELETE FROM %s.%s;", s, table)

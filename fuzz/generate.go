@@ -27,6 +27,9 @@ var weights = []struct {
 	{"Claim", 7},
 	{"Complete", 5},
 	{"Fail", 3},
+	{"Retry", 4},
+	{"Snooze", 2},
+	{"Cancel", 3},
 	{"RescueStale", 4},
 	{"Heartbeat", 3},
 	{"Progress", 2},
@@ -43,7 +46,7 @@ var weights = []struct {
 	{"RetryFailed", 4},
 	{"TrimLedger", 2},
 	{"Counts", 2},
-	{"Job", 2},
+	{"Job", 3},
 	{"Reopen", 1},
 }
 
@@ -63,7 +66,7 @@ func (g *generator) possible(s model.Store) []string {
 			if len(s.Txs()) == 0 {
 				continue
 			}
-		case "Complete", "Fail", "Heartbeat", "Progress":
+		case "Complete", "Fail", "Retry", "Snooze", "Heartbeat", "Progress":
 			if len(g.attempts) == 0 {
 				continue
 			}
@@ -71,7 +74,7 @@ func (g *generator) possible(s model.Store) []string {
 			if !hasFailed(s) {
 				continue
 			}
-		case "Job":
+		case "Job", "Cancel":
 			if s.Vars().NextJob == 1 {
 				continue
 			}
@@ -153,10 +156,6 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.Promote{Limit: small("limit", 3), Now: g.now}
 	case "Claim":
 		return model.Claim{Queue: queue(), Limit: small("limit", 3), Now: g.now}
-	case "Complete":
-		return model.Complete{Attempts: g.drawAttempts(t, s), Now: g.now}
-	case "Fail":
-		return model.Fail{Attempts: g.drawAttempts(t, s), Now: g.now}
 	case "RescueStale":
 		return model.RescueStale{Older: rapid.IntRange(0, 4).Draw(t, "older"), Limit: small("limit", 4), Now: g.now}
 	case "Heartbeat":
@@ -179,6 +178,28 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.CountsOf{Queue: queue()}
 	case "Job":
 		return model.JobOf{Job: g.drawJob(t, s)}
+	default:
+		return g.drawEnd(t, s, name)
+	}
+}
+
+// drawEnd draws what ends attempts or jobs, or has no arguments.
+func (g *generator) drawEnd(t *rapid.T, s model.Store, name string) model.Action {
+	switch name {
+	case "Complete":
+		return model.Complete{Attempts: g.drawAttempts(t, s), Now: g.now}
+	case "Fail":
+		return model.Fail{Attempts: g.drawAttempts(t, s), Now: g.now}
+	case "Retry":
+		return model.Retry{Attempts: g.drawAttempts(t, s), Delay: pick(t, "delay", []int{0, 1, 4}), Now: g.now}
+	case "Snooze":
+		return model.Snooze{Attempts: g.drawAttempts(t, s), Delay: rapid.IntRange(0, 3).Draw(t, "delay"), Now: g.now}
+	case "Cancel":
+		a := model.Cancel{Now: g.now}
+		for range rapid.IntRange(1, 3).Draw(t, "how many") {
+			a.Jobs = append(a.Jobs, g.drawJob(t, s))
+		}
+		return a
 	default:
 		return alike[name]
 	}

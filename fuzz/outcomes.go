@@ -6,11 +6,15 @@ import "fmt"
 // runs.
 var expectedOutcomes = []string{
 	"Enqueue", "Enqueue existing", "Enqueue unique_busy", "Begin", "EnqueueTx", "EnqueueTx existing", "EnqueueTx unique_busy", "Commit", "Rollback", "Promote jobs", "Claim some", "Complete ok", "Complete stale", "Fail ok",
-	"Fail stale", "RescueStale requeued", "RescueStale failed", "Heartbeat ok", "Heartbeat stale", "Progress ok", "Progress stale", "RescueDeadline requeued", "RescueDeadline failed", "Claim row-local", "RotateQueue rotated", "RotateQueue skipped_idle",
+	"Fail stale", "Retry ok", "Retry failed", "Retry stale", "Snooze ok", "Snooze stale",
+	"Cancel ok", "Cancel wrong_state", "Cancel not_found", "Job cancelled",
+	"RescueStale requeued", "RescueDeadline requeued", "RescueDeadline failed", "Claim row-local",
+	"RescueStale failed", "RotateQueue rotated", "RotateQueue skipped_idle",
+	"Heartbeat ok", "Heartbeat stale", "Progress ok", "Progress stale",
 	"RotateQueue skipped_next_not_pruned", "RotateClaims rotated", "RotateClaims skipped_idle", "RotateClaims skipped_next_not_pruned",
 	"PruneQueue pruned", "PruneQueue skipped_active", "PruneQueue blocked", "PruneQueue carried", "RetryFailed jobs", "TrimLedger", "PruneQueue nothing", "PruneClaims pruned",
 	"PruneClaims skipped_active", "PruneClaims nothing", "Counts", "Job available", "Job scheduled", "Job running", "Job completed",
-	"Job failed", "Job not_found", "Reopen", "Audit",
+	"Job retryable", "Job failed", "Job not_found", "Reopen", "Audit",
 }
 
 // A run of enoughSteps must have seen every expected outcome, one of someSteps all but fewMissing: the rarest come up some

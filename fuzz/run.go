@@ -143,11 +143,12 @@ func (r *run) count(a model.Action, result model.Result) {
 		}
 	case model.Closed:
 		for _, at := range res.Attempts {
-			if at.Stale {
-				r.counts[a.Name()+" stale"]++
-			} else {
-				r.counts[a.Name()+" ok"]++
-			}
+			_, outcome, _ := strings.Cut(at.String(), ":")
+			r.counts[a.Name()+" "+outcome]++
+		}
+	case model.Cancellation:
+		for _, job := range res.Jobs {
+			r.counts[a.Name()+" "+string(job.Answer)]++
 		}
 	case model.RescuedCount:
 		r.counts[a.Name()+" requeued"] += res.Requeued

@@ -70,11 +70,10 @@ func (s *system) close(ctx context.Context) {
 // runnable says whether the operation can be asked of the engine at all: a shrunk script may name attempts or
 // transactions that its shorter story no longer has.
 func (s *system) runnable(a model.Action) bool {
+	if attempts, closes := model.Closes(a); closes {
+		return s.know(attempts)
+	}
 	switch a := a.(type) {
-	case model.Complete:
-		return s.know(a.Attempts)
-	case model.Fail:
-		return s.know(a.Attempts)
 	case model.Heartbeat:
 		return s.know(a.Attempts)
 	case model.Progress:
@@ -82,6 +81,8 @@ func (s *system) runnable(a model.Action) bool {
 	case model.JobOf:
 		return a.Job >= 1 && a.Job <= len(s.jobs)
 	case model.RetryFailed:
+		return s.knowJobs(a.Jobs)
+	case model.Cancel:
 		return s.knowJobs(a.Jobs)
 	}
 	return true
@@ -158,7 +159,7 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 	case model.Complete:
 		s.at(a.Now)
 		results, err := e.Complete(ctx, s.receiptsOf(a.Attempts))
-		return closed(a.Attempts, results), err
+		return closed(a.Attempts, results, engine.JobCompleted), err
 	case model.Fail:
 		s.at(a.Now)
 		var failures []engine.Failure
@@ -166,11 +167,19 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 			failures = append(failures, engine.Failure{Receipt: r, Message: "no"})
 		}
 		results, err := e.Fail(ctx, failures)
-		return closed(a.Attempts, results), err
+		return closed(a.Attempts, results, engine.JobFailed), err
+	case model.Retry:
+		s.at(a.Now)
+		results, err := e.Retry(ctx, s.retrials(a))
+		return closed(a.Attempts, results, engine.JobRetryable), err
+	case model.Snooze:
+		s.at(a.Now)
+		results, err := e.Snooze(ctx, s.snoozings(a))
+		return closed(a.Attempts, results, engine.JobScheduled), err
 	case model.Heartbeat:
 		s.at(a.Now)
 		results, err := e.Heartbeat(ctx, s.receiptsOf(a.Attempts))
-		return closed(a.Attempts, results), err
+		return closed(a.Attempts, results, ""), err
 	case model.Progress:
 		s.at(a.Now)
 		err := e.Progress(ctx, s.receipts[a.Attempts[0]], engine.ProgressReport{Percent: a.Percent})
@@ -192,6 +201,10 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		s.at(a.Now)
 		n, err := e.Promote(ctx, a.Limit)
 		return promotedCount(n), err
+	case model.Cancel:
+		s.at(a.Now)
+		results, err := e.Cancel(ctx, s.ids(a.Jobs))
+		return Cancellation(a.Jobs, results), err
 	case model.RescueStale:
 		s.at(a.Now)
 		out, err := e.RescueStale(ctx, seconds(a.Older), a.Limit)
@@ -235,10 +248,7 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		return model.Status(out.Status), err
 	case model.CountsOf:
 		c, err := e.Counts(ctx, a.Queue)
-		return model.Counts{
-			Available: int(c.Available), Scheduled: int(c.Scheduled), Running: int(c.Running), Completed: int(c.Completed),
-			Failed: int(c.Failed), PrunedCompleted: int(c.PrunedCompleted), PrunedFailed: int(c.PrunedFailed),
-		}, err
+		return ModelCounts(c), err
 	case model.JobOf:
 		j, err := e.Job(ctx, s.jobs[a.Job-1])
 		if errors.Is(err, engine.ErrNotFound) {
@@ -247,6 +257,46 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		return model.JobView{State: model.JobState(j.State), Lease: int(j.RunLease), Attempt: j.Attempt}, err
 	}
 	return nil, fmt.Errorf("the engine's side doesn't know %s", a)
+}
+
+func (s *system) retrials(a model.Retry) (all []engine.Retrial) {
+	for _, r := range s.receiptsOf(a.Attempts) {
+		all = append(all, engine.Retrial{Receipt: r, Message: "no", After: seconds(a.Delay)})
+	}
+	return all
+}
+
+func (s *system) snoozings(a model.Snooze) (all []engine.Snoozing) {
+	for _, r := range s.receiptsOf(a.Attempts) {
+		all = append(all, engine.Snoozing{Receipt: r, For: seconds(a.Delay)})
+	}
+	return all
+}
+
+// Cancellation tells results of Cancel in the model's words, in the order of the request.
+func Cancellation(asked []int, results []engine.JobResult) model.Cancellation {
+	var r model.Cancellation
+	for i, res := range results {
+		answer := model.CancelOK
+		switch {
+		case errors.Is(res.Err, engine.ErrNotFound):
+			answer = model.CancelNotFound
+		case errors.Is(res.Err, engine.ErrWrongState):
+			answer = model.CancelWrongState
+		case res.Err != nil:
+			answer = model.CancelAnswer(res.Err.Error())
+		}
+		r.Jobs = append(r.Jobs, model.CancelledJob{Job: asked[i], Answer: answer})
+	}
+	return r
+}
+
+// ModelCounts are the engine's counts in the model's words.
+func ModelCounts(c engine.Counts) model.Counts {
+	return model.Counts{
+		Available: int(c.Available), Scheduled: int(c.Scheduled), Retryable: int(c.Retryable), Running: int(c.Running),
+		Completed: int(c.Completed), Failed: int(c.Failed), Cancelled: int(c.Cancelled), PrunedCompleted: int(c.PrunedCompleted), PrunedFailed: int(c.PrunedFailed),
+	}
 }
 
 var isolationLevels = map[model.Isolation]pgx.TxIsoLevel{
@@ -364,11 +414,13 @@ func (s *system) receiptsOf(attempts []model.AttemptID) []engine.Receipt {
 	return receipts
 }
 
-// closed pairs results with the request by receipt, as a caller should.
-func closed(asked []model.AttemptID, results []engine.Result) model.Closed {
+// closed tells results in the order of the request; to is where the jobs were to go.
+func closed(asked []model.AttemptID, results []engine.Result, to engine.JobState) model.Closed {
 	var r model.Closed
 	for i, res := range results {
-		r.Attempts = append(r.Attempts, model.ClosedAttempt{ID: asked[i], Stale: engine.Stale(res.Err)})
+		r.Attempts = append(r.Attempts, model.ClosedAttempt{
+			ID: asked[i], Stale: engine.Stale(res.Err), Failed: res.Err == nil && res.State == engine.JobFailed && to != engine.JobFailed,
+		})
 	}
 	return r
 }

@@ -152,9 +152,11 @@ type ending struct {
 type counts struct {
 	Available       int64 `json:"available"`
 	Scheduled       int64 `json:"scheduled"`
+	Retryable       int64 `json:"retryable,omitempty"`
 	Running         int64 `json:"running"`
 	Completed       int64 `json:"completed"`
 	Failed          int64 `json:"failed"`
+	Cancelled       int64 `json:"cancelled,omitempty"`
 	PrunedCompleted int64 `json:"pruned_completed"`
 	PrunedFailed    int64 `json:"pruned_failed"`
 }

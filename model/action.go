@@ -92,6 +92,34 @@ type Fail struct {
 	Now      int
 }
 
+// Retry closes attempts whose work failed and is to be tried again: the job waits, retryable, for Delay or, when that is
+// 0, for [Backoff]. One that has used its attempts up fails, and is told so.
+//
+// The answer is [Closed], as of [Complete].
+type Retry struct {
+	Attempts []AttemptID
+	Delay    int // optional
+	Now      int
+}
+
+// Snooze closes attempts whose work is to be done later, through nobody's fault: the attempt is given back, and the job
+// waits, scheduled, for Delay.
+//
+// The answer is [Closed], as of [Complete].
+type Snooze struct {
+	Attempts   []AttemptID
+	Delay, Now int
+}
+
+// Cancel ends jobs that aren't over, wherever they are: one that waits in the ring or outside of it never runs again, and
+// one that runs is taken from its worker, which is told that it is stale when it comes back.
+//
+// The answer is [Cancellation], job by job; there is nothing that disables it.
+type Cancel struct {
+	Jobs []int
+	Now  int
+}
+
 // Heartbeat says that attempts are worked on: a new sign of life for each that is open.
 //
 // The answer is [Closed]: stale as there, and closing nothing; there is nothing that disables it.

@@ -63,8 +63,8 @@ func Canonical(s Store) string {
 		fmt.Fprintf(&b, "attempt job=%d lease=%d heartbeat=%d percent=%d\n", a.Job, a.Lease, a.Heartbeat, a.Percent)
 	}
 	for _, d := range f.deferred {
-		fmt.Fprintf(&b, "deferred job=%d lane=%s lease=%d attempt=%d max_attempts=%d run_at=%d%s\n",
-			d.Job, f.config.LaneName(d.Lane), d.Lease, d.Attempt, d.MaxAttempts, d.RunAt, given("limit", d.Limit))
+		fmt.Fprintf(&b, "deferred job=%d lane=%s lease=%d attempt=%d max_attempts=%d state=%s run_at=%d%s\n",
+			d.Job, f.config.LaneName(d.Lane), d.Lease, d.Attempt, d.MaxAttempts, d.State, d.RunAt, given("limit", d.Limit))
 	}
 	for _, u := range f.uniques {
 		fmt.Fprintf(&b, "unique job=%d key=%d held=%d active=%t\n", u.Job, u.Key, u.Held, u.Active)

@@ -5,26 +5,47 @@ package model
 // same attempt in one call is stale too (hazard 28).
 
 func (a Complete) apply(s Store) (Result, error) {
-	return closeAll(s, a.Attempts, Completed, a.Now), nil
+	return closeAll(s, a.Attempts, func(c ClaimRow) bool {
+		closeClaim(s, c, Completed)
+		finalize(s, c, Completed, a.Now)
+		return false
+	}), nil
 }
 
 // Fail ends the job whatever attempts it has left: going back to ready is what rescue does.
 func (a Fail) apply(s Store) (Result, error) {
-	return closeAll(s, a.Attempts, Failed, a.Now), nil
+	return closeAll(s, a.Attempts, func(c ClaimRow) bool {
+		closeClaim(s, c, Failed)
+		finalize(s, c, Failed, a.Now)
+		return false
+	}), nil
+}
+
+// Closes gives the attempts that an action is to close; ok says whether it is of those that are given attempts.
+func Closes(a Action) (attempts []AttemptID, ok bool) {
+	switch a := a.(type) {
+	case Complete:
+		return a.Attempts, true
+	case Fail:
+		return a.Attempts, true
+	case Retry:
+		return a.Attempts, true
+	case Snooze:
+		return a.Attempts, true
+	}
+	return nil, false
 }
 
 // closeAll looks at each attempt when its turn comes, so that what the call itself did before counts. A closure is
-// proven against the claim of exactly this attempt: an older attempt of the same job can't close a newer one.
-func closeAll(s Store, attempts []AttemptID, outcome Outcome, now int) Result {
+// proven against the claim of exactly this attempt: an older attempt of the same job can't close a newer one. end is
+// told of each open claim, closes it and routes its job on, and says whether that failed the job against the request.
+func closeAll(s Store, attempts []AttemptID, end func(ClaimRow) (failed bool)) Result {
 	var r Closed
 	for _, id := range attempts {
 		claim, ok := s.Claim(id)
 		stale := !ok || claim.Outcome != Open
-		if !stale {
-			closeClaim(s, claim, outcome)
-			finalize(s, claim, outcome, now)
-		}
-		r.Attempts = append(r.Attempts, ClosedAttempt{id, stale})
+		failed := !stale && end(claim)
+		r.Attempts = append(r.Attempts, ClosedAttempt{id, stale, failed})
 	}
 	return r
 }

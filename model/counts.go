@@ -17,7 +17,9 @@ func countsOf(s Store, queue int) Counts {
 	t, r := s.Tally(queue), s.Rollup(queue)
 	return Counts{
 		Available:       t.Entries - t.HandedOut,
-		Scheduled:       t.Deferred,
+		Scheduled:       t.Scheduled,
+		Retryable:       t.Retryable,
+		Cancelled:       t.Cancelled,
 		Running:         t.Claims - t.Closures,
 		Completed:       t.Completed,
 		Failed:          t.Failed,

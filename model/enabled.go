@@ -31,6 +31,8 @@ type Bounds struct {
 
 	// RetryBelow is the run_lease from which a failed job isn't retried any more: it keeps a world finite.
 	RetryBelow int
+	// PutOffs is the run_lease from which an attempt is neither retried nor snoozed any more.
+	PutOffs int
 
 	// Transactions are the levels that callers come with, OpenTransactions how many are open at once. Their
 	// numbers are used again.
@@ -184,12 +186,24 @@ func (o *offer) closes(attempts ...AttemptID) {
 	if o.allows("Fail") {
 		o.add(Fail{Attempts: attempts, Now: o.now})
 	}
+	if o.allows("Retry") && !o.reopened(attempts) {
+		o.add(Retry{Attempts: attempts, Delay: o.later - o.now, Now: o.now})
+	}
+	if o.allows("Snooze") && !o.reopened(attempts) {
+		o.add(Snooze{Attempts: attempts, Delay: o.later - o.now, Now: o.now})
+	}
 	if o.allows("Heartbeat") {
 		o.add(Heartbeat{Attempts: attempts, Now: o.now})
 	}
 	if o.allows("Progress") {
 		o.add(Progress{Attempts: attempts, Percent: 50, Now: o.now})
 	}
+}
+
+// reopened says whether the bounds allow none of these jobs to wait once more. A snooze gives its attempt back, so that
+// without a bound there would be no end of it.
+func (o *offer) reopened(attempts []AttemptID) bool {
+	return slices.ContainsFunc(attempts, func(id AttemptID) bool { return id.Lease >= o.bounds.PutOffs })
 }
 
 // maintenance may run at any time and in any order; nothing is assumed of who leads it.
@@ -223,6 +237,11 @@ func (o *offer) maintenance() {
 		o.add(PruneClaims{Now: o.now})
 	}
 	o.operator()
+	if o.allows("Cancel") {
+		for job := 1; job < o.vars.NextJob; job++ {
+			o.add(Cancel{Jobs: []int{job}, Now: o.now})
+		}
+	}
 }
 
 // operator retries what has failed, one at a time or all: as long as the bounds have leases for it, since each retry

@@ -88,6 +88,9 @@ func (d *DeferredRow) numbers(visit func(*int)) {
 	visit(&d.Lease)
 	visit(&d.Attempt)
 	visit(&d.MaxAttempts)
+	state := slices.Index(deferredStates, d.State)
+	visit(&state)
+	d.State = deferredStates[state]
 	visit(&d.RunAt)
 	visit(&d.Limit)
 	visit(&d.Tx)
@@ -109,6 +112,9 @@ func (u *UniqueRow) numbers(visit func(*int)) {
 	u.Active = active != 0
 	visit(&u.Tx)
 }
+
+// deferredStates numbers the states of deferred jobs; the empty one is that of a row that is being decoded.
+var deferredStates = []JobState{"", JobScheduled, JobRetryable}
 
 // isolations numbers the levels; the order is part of the encoding.
 var isolations = []Isolation{ReadCommitted, RepeatableRead, Serializable}

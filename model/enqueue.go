@@ -25,7 +25,7 @@ func (a Enqueue) apply(s Store) (Result, error) {
 	}
 	for _, job := range jobs {
 		if a.RunAt > a.Now {
-			s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, Limit: a.Limit, RunAt: a.RunAt})
+			s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, State: JobScheduled, Limit: a.Limit, RunAt: a.RunAt})
 			continue
 		}
 		appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Limit: a.Limit})
@@ -68,7 +68,9 @@ func (a EnqueueTx) apply(s Store) (Result, error) {
 		}
 		// A snapshot from before can't see a rotation or a prune, so such a transaction must not write into a
 		// ring (hazard 3): its jobs wait outside, due at once if not later.
-		s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, Limit: a.Limit, RunAt: max(a.RunAt, a.Now), Tx: a.Tx})
+		s.PutDeferred(DeferredRow{
+			Job: job, Lane: lane, MaxAttempts: a.Attempts, State: JobScheduled, Limit: a.Limit, RunAt: max(a.RunAt, a.Now), Tx: a.Tx,
+		})
 	}
 	return Enqueued{answer, len(jobs) == 0}, nil
 }

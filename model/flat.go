@@ -240,10 +240,14 @@ func (f *Flat) Tally(queue int) Tally {
 		if row.Lane/Priorities == queue {
 			t.Completed += one(row.State == Completed)
 			t.Failed += one(row.State == Failed)
+			t.Cancelled += one(row.State == Cancelled)
 		}
 	}
 	for _, d := range f.deferred {
-		t.Deferred += one(d.Lane/Priorities == queue && d.Tx == 0)
+		if d.Lane/Priorities == queue && d.Tx == 0 {
+			t.Scheduled += one(d.State == JobScheduled)
+			t.Retryable += one(d.State == JobRetryable)
+		}
 	}
 	return t
 }

@@ -96,6 +96,23 @@ func (a *Progress) keys(k keys) {
 	k.number("now", &a.Now)
 }
 
+func (a *Retry) keys(k keys) {
+	k.attempts("attempts", &a.Attempts)
+	k.optionalNumber("delay", &a.Delay)
+	k.number("now", &a.Now)
+}
+
+func (a *Snooze) keys(k keys) {
+	k.attempts("attempts", &a.Attempts)
+	k.number("delay", &a.Delay)
+	k.number("now", &a.Now)
+}
+
+func (a *Cancel) keys(k keys) {
+	k.optionalJobs("jobs", &a.Jobs)
+	k.number("now", &a.Now)
+}
+
 func (a *RescueStale) keys(k keys) {
 	k.number("older", &a.Older)
 	k.number("limit", &a.Limit)
@@ -140,6 +157,9 @@ func (Complete) Name() string       { return "Complete" }
 func (Fail) Name() string           { return "Fail" }
 func (Heartbeat) Name() string      { return "Heartbeat" }
 func (Progress) Name() string       { return "Progress" }
+func (Retry) Name() string          { return "Retry" }
+func (Snooze) Name() string         { return "Snooze" }
+func (Cancel) Name() string         { return "Cancel" }
 func (RescueStale) Name() string    { return "RescueStale" }
 func (RescueDeadline) Name() string { return "RescueDeadline" }
 func (RotateQueue) Name() string    { return "RotateQueue" }
@@ -163,6 +183,9 @@ func (a Complete) String() string       { return line(a.Name(), a.keys) }
 func (a Fail) String() string           { return line(a.Name(), a.keys) }
 func (a Heartbeat) String() string      { return line(a.Name(), a.keys) }
 func (a Progress) String() string       { return line(a.Name(), a.keys) }
+func (a Retry) String() string          { return line(a.Name(), a.keys) }
+func (a Snooze) String() string         { return line(a.Name(), a.keys) }
+func (a Cancel) String() string         { return line(a.Name(), a.keys) }
 func (a RescueStale) String() string    { return line(a.Name(), a.keys) }
 func (a RescueDeadline) String() string { return line(a.Name(), a.keys) }
 func (a RotateQueue) String() string    { return line(a.Name(), a.keys) }
@@ -189,6 +212,9 @@ var parsers = map[string]func(*lineReader) Action{
 	"Fail":           parser((*Fail).keys),
 	"Heartbeat":      parser((*Heartbeat).keys),
 	"Progress":       parser((*Progress).keys),
+	"Retry":          parser((*Retry).keys),
+	"Snooze":         parser((*Snooze).keys),
+	"Cancel":         parser((*Cancel).keys),
 	"RescueStale":    parser((*RescueStale).keys),
 	"RescueDeadline": parser((*RescueDeadline).keys),
 	"RotateQueue":    parser((*RotateQueue).keys),

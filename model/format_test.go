@@ -25,7 +25,6 @@ func anyAttempts(t *rapid.T) []model.AttemptID {
 func anyAction(t *rapid.T) model.Action {
 	number := func(label string) int { return rapid.IntRange(-5, 1000).Draw(t, label) }
 	queue := func() string { return rapid.StringMatching(`[a-z][a-z0-9_.:-]{0,8}`).Draw(t, "queue") }
-	attempts := func() []model.AttemptID { return anyAttempts(t) }
 	switch name := rapid.SampledFrom(model.ActionNames()).Draw(t, "name"); name {
 	case "Enqueue":
 		return model.Enqueue{Queue: queue(), Priority: number("p"), Count: number("n"), Attempts: number("a"), RunAt: number("at"), Now: number("now"), Limit: number("limit")}
@@ -45,14 +44,6 @@ func anyAction(t *rapid.T) model.Action {
 		return model.Promote{Limit: number("limit"), Now: number("now")}
 	case "Claim":
 		return model.Claim{Queue: queue(), Limit: number("limit"), Now: number("now")}
-	case "Complete":
-		return model.Complete{Attempts: attempts(), Now: number("now")}
-	case "Fail":
-		return model.Fail{Attempts: attempts(), Now: number("now")}
-	case "Heartbeat":
-		return model.Heartbeat{Attempts: attempts(), Now: number("now")}
-	case "Progress":
-		return model.Progress{Attempts: attempts(), Percent: number("percent"), Now: number("now")}
 	case "RescueStale":
 		return model.RescueStale{Older: number("older"), Limit: number("limit"), Now: number("now")}
 	case "RescueDeadline":
@@ -84,6 +75,36 @@ func anyAction(t *rapid.T) model.Action {
 		return model.TrimLedger{}
 	case "Reopen":
 		return model.Reopen{}
+	default:
+		return anyEnd(t, name)
+	}
+}
+
+// anyEnd draws an action that ends attempts or jobs.
+func anyEnd(t *rapid.T, name string) model.Action {
+	number := func(label string) int { return rapid.IntRange(-5, 1000).Draw(t, label) }
+	attempts := func() []model.AttemptID {
+		var ids []model.AttemptID
+		for range rapid.IntRange(0, 3).Draw(t, "attempts") {
+			ids = append(ids, model.AttemptID{Job: number("job"), Lease: number("lease")})
+		}
+		return ids
+	}
+	switch name {
+	case "Heartbeat":
+		return model.Heartbeat{Attempts: attempts(), Now: number("now")}
+	case "Progress":
+		return model.Progress{Attempts: attempts(), Percent: number("percent"), Now: number("now")}
+	case "Complete":
+		return model.Complete{Attempts: attempts(), Now: number("now")}
+	case "Fail":
+		return model.Fail{Attempts: attempts(), Now: number("now")}
+	case "Retry":
+		return model.Retry{Attempts: attempts(), Delay: number("delay"), Now: number("now")}
+	case "Snooze":
+		return model.Snooze{Attempts: attempts(), Delay: number("delay"), Now: number("now")}
+	case "Cancel":
+		return model.Cancel{Jobs: []int{number("job"), number("job")}, Now: number("now")}
 	default:
 		t.Fatalf("no generator for %s", name)
 		return nil

@@ -28,7 +28,7 @@ func beat(s Store, attempts []AttemptID, change func(*AttemptRow)) Result {
 			change(&row)
 			s.PutAttemptState(row)
 		}
-		r.Attempts = append(r.Attempts, ClosedAttempt{id, stale})
+		r.Attempts = append(r.Attempts, ClosedAttempt{ID: id, Stale: stale})
 	}
 	return r
 }

@@ -87,7 +87,7 @@ func places(s Store) []place {
 	}
 	for _, d := range s.DeferredRows() {
 		if d.Tx == 0 {
-			all = append(all, place{d.Job, d.Lane, JobScheduled})
+			all = append(all, place{d.Job, d.Lane, d.State})
 		}
 	}
 	for _, c := range s.Claims() {
@@ -96,11 +96,7 @@ func places(s Store) []place {
 		}
 	}
 	for _, t := range s.Terminals() {
-		if t.State == Completed {
-			all = append(all, place{t.Job, t.Lane, JobCompleted})
-		} else {
-			all = append(all, place{t.Job, t.Lane, JobFailed})
-		}
+		all = append(all, place{t.Job, t.Lane, t.place()})
 	}
 	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.job, b.job) })
 	return all
@@ -142,9 +138,10 @@ func closureHasItsOutcome(s Store) error {
 		}
 		ended := slices.ContainsFunc(s.Terminals(), func(t TerminalRow) bool { return t.Job == c.Job && t.Lease == c.Lease })
 		requeued := slices.ContainsFunc(s.Entries(), func(e EntryRow) bool { return e.Job == c.Job && e.Lease == c.Lease })
-		// The new row of a requeued job is in the same generation or a younger one, so it is still there; so is that of a
-		// failed one that an operator has retried.
-		if !ended && !((givesBack(c.Outcome) || c.Outcome == Failed) && requeued) {
+		_, deferred := s.Deferred(c.Job)
+		// A requeued job's new row is in the same generation or a younger one, so it is still there; so is that of one
+		// that was put off, once it is promoted. A failed job waits again when an operator retries it.
+		if goesOn := requeued || deferred; !ended && (!goesOn || c.Outcome == Completed) {
 			return fmt.Errorf("attempt %s was closed as %s, and its job went nowhere", c.ID(), c.Outcome)
 		}
 	}
@@ -166,7 +163,8 @@ func terminalHasItsReadyRow(s Store) error {
 			continue // it has its own body
 		}
 		e, ok := entryAt(s, t.Lane, t.Seq)
-		if !ok || e.Gen != t.Gen || e.Job != t.Job || e.Batch == 0 || e.Lease+1 != t.Lease {
+		ofRow := e.Lease+1 == t.Lease || t.State == Cancelled && e.Lease == t.Lease // cancelled before it was handed out
+		if !ok || e.Gen != t.Gen || e.Job != t.Job || e.Batch == 0 || !ofRow {
 			return fmt.Errorf("the end of attempt %d/%d has no ready row in its generation %d", t.Job, t.Lease, t.Gen)
 		}
 	}
@@ -243,6 +241,11 @@ func attemptsWithinMax(s Store) error {
 			return fmt.Errorf("job %d waits with its %d attempts used up", e.Job, e.MaxAttempts)
 		}
 	}
+	for _, d := range s.DeferredRows() {
+		if d.Attempt >= d.MaxAttempts {
+			return fmt.Errorf("job %d is %s with its %d attempts used up", d.Job, d.State, d.MaxAttempts)
+		}
+	}
 	return nil
 }
 
@@ -258,9 +261,11 @@ func countsAreExact(s Store) error {
 			}
 			want.Available += one(p.is == JobAvailable)
 			want.Scheduled += one(p.is == JobScheduled)
+			want.Retryable += one(p.is == JobRetryable)
 			want.Running += one(p.is == JobRunning)
 			want.Completed += one(p.is == JobCompleted)
 			want.Failed += one(p.is == JobFailed)
+			want.Cancelled += one(p.is == JobCancelled)
 		}
 		want.PrunedCompleted, want.PrunedFailed = s.Rollup(queue).Completed, s.Rollup(queue).Failed
 		if got := countsOf(s, queue); got != want {

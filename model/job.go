@@ -5,14 +5,10 @@ package model
 // producer hasn't committed.
 func (a JobOf) apply(s Store) (Result, error) {
 	if d, ok := s.Deferred(a.Job); ok && d.Tx == 0 {
-		return JobView{JobScheduled, d.Lease, d.Attempt}, nil
+		return JobView{d.State, d.Lease, d.Attempt}, nil
 	}
 	if t, ok := s.Terminal(a.Job); ok {
-		state := JobCompleted
-		if t.State == Failed {
-			state = JobFailed
-		}
-		return JobView{state, t.Lease, t.Attempt}, nil
+		return JobView{t.place(), t.Lease, t.Attempt}, nil
 	}
 	e, ok := s.NewestEntry(a.Job)
 	if !ok || !e.Visible() {

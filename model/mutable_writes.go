@@ -146,10 +146,13 @@ func (m *Mutable) DropTerminal(t TerminalRow) {
 
 func (m *Mutable) countTerminal(t TerminalRow, by int) {
 	tally := &m.tallies[t.Lane/Priorities]
-	if t.State == Completed {
+	switch t.State {
+	case Completed:
 		tally.Completed += by
-	} else {
+	case Failed:
 		tally.Failed += by
+	case Cancelled:
+		tally.Cancelled += by
 	}
 }
 
@@ -182,7 +185,12 @@ func (m *Mutable) indexDeferred(d DeferredRow, by int) {
 		return
 	}
 	m.due.set(d, by > 0)
-	m.tallies[d.Lane/Priorities].Deferred += by
+	tally := &m.tallies[d.Lane/Priorities]
+	if d.State == JobRetryable {
+		tally.Retryable += by
+	} else {
+		tally.Scheduled += by
+	}
 }
 
 func (m *Mutable) PutAttemptState(a AttemptRow) {

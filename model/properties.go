@@ -43,6 +43,10 @@ func Properties() []Property {
 		{"RescueTakesTheOldest", "P3", rescueTakesTheOldest, rescueLeftSome},
 		// Tested when a deadline has passed, and another has not.
 		{"DeadlinesAreKept", "P3", deadlinesAreKept, deadlineMatters},
+		// Tested when a job was put off.
+		{"PutOffKeepsWhatIsLeft", "P2", putOffKeepsWhatIsLeft, putOffSome},
+		// Tested when a job was cancelled, or couldn't be.
+		{"CancelEndsWhatIsAlive", "P3", cancelEndsWhatIsAlive, cancels},
 		// Tested when a job is claimed again.
 		{"LeaseNeverFalls", "P3", leaseNeverFalls, reclaimed},
 		// Tested when something may be closed beside what is closed.

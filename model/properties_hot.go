@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// The properties of what producers and workers do all day: Enqueue, Claim, Complete, Fail.
+// The properties of what producers and workers do all day: Enqueue, Claim, and what closes an attempt.
 
 // hot are the operations that P6 speaks of. A rescue isn't among them, but it only adds as well.
 func hot(a Action) bool {
 	switch a.(type) {
-	case Enqueue, EnqueueTx, Claim, Complete, Fail:
+	case Enqueue, EnqueueTx, Claim, Complete, Fail, Retry, Snooze:
 		return true
 	}
 	return false
@@ -135,6 +135,11 @@ func leaseNeverFalls(p Step) error {
 			return fmt.Errorf("job %d went back to ready with run_lease %d, which it had passed", e.Job, e.Lease)
 		}
 	}
+	for _, d := range p.Post.DeferredRows() {
+		if _, old := p.Pre.Deferred(d.Job); !old && d.Lease < highestLease(p.Pre, d.Job) {
+			return fmt.Errorf("job %d was put off with run_lease %d, which it had passed", d.Job, d.Lease)
+		}
+	}
 	if r, ok := p.Result.(Claimed); ok {
 		for _, h := range r.Handouts {
 			if highest := highestLease(p.Pre, h.Job); h.Lease != highest+1 {
@@ -182,7 +187,7 @@ func closureIsFinal(p Step) error {
 func closedBesideClosed(p Step) bool {
 	closed := func(c ClaimRow) bool { return c.Outcome != Open }
 	switch p.Action.(type) {
-	case Complete, Fail, RescueStale, RescueDeadline:
+	case Complete, Fail, Retry, Snooze, Cancel, RescueStale, RescueDeadline:
 		return slices.ContainsFunc(p.Pre.Claims(), closed)
 	}
 	return false
@@ -205,7 +210,8 @@ func staleChangesNothing(p Step) error {
 		return nil
 	}
 	for _, a := range r.Attempts {
-		if !a.Stale || slices.Contains(r.Attempts, ClosedAttempt{ID: a.ID}) {
+		closedHere := func(b ClosedAttempt) bool { return b.ID == a.ID && !b.Stale }
+		if !a.Stale || slices.ContainsFunc(r.Attempts, closedHere) {
 			continue
 		}
 		before, _ := p.Pre.Claim(a.ID)

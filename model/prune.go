@@ -51,10 +51,10 @@ func (a PruneQueue) keeps(t TerminalRow) bool {
 func rollUp(s Store, t TerminalRow) {
 	queue := t.Lane / Priorities
 	r := s.Rollup(queue)
-	if t.State == Completed {
-		r.Completed++
-	} else {
+	if t.State == Failed {
 		r.Failed++
+	} else { // cancelled ones too: nobody asks for them again
+		r.Completed++
 	}
 	s.SetRollup(queue, r)
 }

@@ -33,14 +33,34 @@ func (h Handout) ID() AttemptID { return AttemptID{h.Job, h.Lease} }
 // Claimed are the attempts that a claim started, in hand-out order.
 type Claimed struct{ Handouts []Handout }
 
-// Closed answers Complete and Fail, attempt by attempt in the order of the request.
+// Closed answers whatever closes attempts that it is given, attempt by attempt in the order of the request.
 type Closed struct{ Attempts []ClosedAttempt }
 
-// ClosedAttempt says whether this call closed the attempt. Stale means that it was over before, or never was.
+// ClosedAttempt says whether this call closed the attempt. Stale means that it was over before, or never was; Failed,
+// that a job was to be tried again and had no attempt left.
 type ClosedAttempt struct {
-	ID    AttemptID
-	Stale bool
+	ID            AttemptID
+	Stale, Failed bool
 }
+
+// Cancellation answers Cancel, job by job in the order of the request.
+type Cancellation struct{ Jobs []CancelledJob }
+
+// CancelledJob says what became of one job.
+type CancelledJob struct {
+	Job    int
+	Answer CancelAnswer
+}
+
+// CancelAnswer says whether a job was cancelled, and if not, why.
+type CancelAnswer string
+
+// The answers of Cancel.
+const (
+	CancelOK         CancelAnswer = "ok"
+	CancelWrongState CancelAnswer = "wrong_state" // over already
+	CancelNotFound   CancelAnswer = "not_found"   // as JobNotFound
+)
 
 // RescuedCount is how many attempts a rescue closed, by where their jobs went: back to ready, or to failed because
 // they were used up.
@@ -95,6 +115,8 @@ type Counts struct {
 	Available, Scheduled, Running int
 	Completed, Failed             int
 	PrunedCompleted, PrunedFailed int
+	// Retryable and Cancelled came later than saved answers: they are printed when they aren't zero, as optional keys are.
+	Retryable, Cancelled int
 }
 
 // JobState is where a job is, as a reader is told.
@@ -104,9 +126,11 @@ type JobState string
 const (
 	JobAvailable JobState = "available" // a claim may hand it out
 	JobScheduled JobState = "scheduled" // deferred; Promote makes it available when it is due
+	JobRetryable JobState = "retryable" // deferred after an attempt that failed
 	JobRunning   JobState = "running"   // one attempt is open
 	JobCompleted JobState = "completed"
 	JobFailed    JobState = "failed"
+	JobCancelled JobState = "cancelled"
 	// JobNotFound is said of a job that never was, was not committed, or was pruned: nobody can tell them apart.
 	JobNotFound JobState = "not_found"
 )
@@ -122,6 +146,7 @@ func (Enqueued) isResult()     {}
 func (Promoted) isResult()     {}
 func (Claimed) isResult()      {}
 func (Closed) isResult()       {}
+func (Cancellation) isResult() {}
 func (RescuedCount) isResult() {}
 func (Status) isResult()       {}
 func (QueuePrune) isResult()   {}
@@ -160,21 +185,36 @@ func (h Handout) String() string { return fmt.Sprintf("%d/%d/%d", h.Job, h.Lease
 func (r Closed) String() string { return "closed=" + list(r.Attempts, ClosedAttempt.String) }
 
 func (c ClosedAttempt) String() string {
-	if c.Stale {
+	switch {
+	case c.Stale:
 		return c.ID.String() + ":stale"
+	case c.Failed:
+		return c.ID.String() + ":failed"
 	}
 	return c.ID.String() + ":ok"
 }
 
 func (id AttemptID) String() string { return fmt.Sprintf("%d/%d", id.Job, id.Lease) }
 
+func (r Cancellation) String() string { return "cancelled=" + list(r.Jobs, CancelledJob.String) }
+func (c CancelledJob) String() string { return fmt.Sprintf("%d:%s", c.Job, c.Answer) }
+
 func (r RescuedCount) String() string {
 	return fmt.Sprintf("requeued=%d failed=%d", r.Requeued, r.Failed)
 }
 
 func (c Counts) String() string {
-	return fmt.Sprintf("available=%d scheduled=%d running=%d completed=%d failed=%d pruned_completed=%d pruned_failed=%d",
+	text := fmt.Sprintf("available=%d scheduled=%d running=%d completed=%d failed=%d pruned_completed=%d pruned_failed=%d",
 		c.Available, c.Scheduled, c.Running, c.Completed, c.Failed, c.PrunedCompleted, c.PrunedFailed)
+	for _, later := range []struct {
+		name string
+		n    int
+	}{{"retryable", c.Retryable}, {"cancelled", c.Cancelled}} {
+		if later.n != 0 {
+			text += fmt.Sprintf(" %s=%d", later.name, later.n)
+		}
+	}
+	return text
 }
 
 func (v JobView) String() string {

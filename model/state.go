@@ -96,7 +96,8 @@ type EntryRow struct {
 	// Tx is the caller's open transaction that wrote the row, 0 once it is committed. An uncommitted row is
 	// seen by nobody (P1), and keeps its generation from being pruned (P5).
 	Tx int
-	// Batch is the attempt evidence: the claim batch that handed the row out, 0 while it waits. It is written
+	// Batch is the attempt evidence: the claim batch that handed the row out, or a number of the same sequence for a
+	// position that was spent without a claim; 0 while it waits. It is written
 	// once, and the only thing that says whether a row may be claimed (hazard 1).
 	Batch int
 	// Limit is the job's own time limit, as in [Enqueue]; one that isn't 0 makes the row's claim row-local.
@@ -119,9 +120,12 @@ const (
 	Failed
 	Rescued
 	DeadlineExpired
+	TriedAgain // by Retry: "retried"
+	Snoozed
+	Cancelled
 )
 
-var outcomeNames = [...]string{"open", "completed", "failed", "rescued", "deadline_expired"}
+var outcomeNames = [...]string{"open", "completed", "failed", "rescued", "deadline_expired", "retried", "snoozed", "cancelled"}
 
 func (o Outcome) String() string { return outcomeNames[o] }
 
@@ -167,22 +171,35 @@ type TerminalRow struct {
 	Lane, Seq, Gen      int // those of the ready row; Gen of a wide row is its own
 	Job, Lease, Attempt int // the attempt that ended it
 	MaxAttempts         int
-	State               Outcome // Completed or Failed
+	State               Outcome // Completed, Failed or Cancelled
 	FinalizedAt         int     // what a failed row's retention counts from
 	Limit               int     // of the ready row, as in EntryRow
-	// Wide says that the row outlives its ready row: a prune has carried it on. It stays wide, and is carried again.
+	// Wide says that the row needs no ready row: a prune has carried it on, or its job was cancelled outside of the ring.
+	// It stays wide, and a failed one is carried again.
 	Wide bool
 }
 
-// DeferredRow is a job that is in no ring: it may not run before RunAt, or was written by a caller's transaction whose
+// place is where the row says that its job is.
+func (t TerminalRow) place() JobState {
+	switch t.State {
+	case Failed:
+		return JobFailed
+	case Cancelled:
+		return JobCancelled
+	}
+	return JobCompleted
+}
+
+// DeferredRow is a job that is in no ring: it may not run before RunAt, first or again, or was written by a caller's transaction whose
 // snapshot is too old to check a ring's cursor, and is due at once.
 type DeferredRow struct {
 	Job, Lane      int
 	Lease, Attempt int // as they will be in the ready row
 	MaxAttempts    int
-	RunAt          int // when it is due
-	Limit          int // as in EntryRow
-	Tx             int // as in EntryRow
+	State          JobState // JobScheduled or JobRetryable: why it waits
+	RunAt          int      // when it is due
+	Limit          int      // as in EntryRow
+	Tx             int      // as in EntryRow
 }
 
 // Isolation is a caller's transaction's isolation level.

@@ -113,8 +113,10 @@ type ClaimSlot struct{ Claims, Open int }
 type Tally struct {
 	Entries, HandedOut int // ready rows, and how many of them have their evidence
 	Claims, Closures   int // claims, and how many of them are closed
-	Completed, Failed  int // terminal rows
-	Deferred           int
+	Completed, Failed  int // terminal rows, as Cancelled
+	Cancelled          int
+	Scheduled          int // deferred, as Retryable
+	Retryable          int
 }
 
 // ErrDisabled is wrapped by every error of [Apply]: the action can't happen in this state, and nothing changed.

@@ -42,6 +42,12 @@ func drawAction(t *rapid.T, s Store) Action {
 		return Heartbeat{attempts(), now}
 	case "Progress":
 		return Progress{attempts(), small("percent", 0, 3), now}
+	case "Retry":
+		return Retry{attempts(), small("delay", 0, 5), now}
+	case "Snooze":
+		return Snooze{attempts(), small("delay", 0, 5), now}
+	case "Cancel":
+		return Cancel{[]int{small("job", 0, 6), small("job", 0, 6)}, now}
 	case "RescueStale":
 		return RescueStale{small("older", 0, 9), small("limit", 0, 3), now}
 	case "RescueDeadline":

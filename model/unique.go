@@ -8,7 +8,7 @@ import "slices"
 // UniqueRow says that a job holds a key, or held it before another took it over.
 type UniqueRow struct {
 	Job, Key int
-	Held     int  // bits: the terminal states in which the key is kept, HeldCompleted and HeldFailed
+	Held     int  // bits: the terminal states in which the key is kept, HeldCompleted, HeldFailed and HeldCancelled
 	Active   bool // at most one committed row of a key is
 	Tx       int  // as in EntryRow
 }
@@ -17,6 +17,7 @@ type UniqueRow struct {
 const (
 	HeldCompleted = 1
 	HeldFailed    = 2
+	HeldCancelled = 4
 )
 
 // UniqueBusy: another open transaction has taken the key. A caller may wait for its end instead.
@@ -63,6 +64,8 @@ func holdsKey(s Store, u UniqueRow) bool {
 		return u.Held&HeldCompleted != 0
 	case JobFailed:
 		return u.Held&HeldFailed != 0
+	case JobCancelled:
+		return u.Held&HeldCancelled != 0
 	case JobNotFound:
 		return false
 	}

@@ -21,12 +21,12 @@ func driftCases() map[string]driftCase {
 
 var operationDrift = map[string]driftCase{
 	"a new operation of the engine": {
-		edit{"engine/cancel.go", "", "package engine\n\nimport \"context\"\n\nfunc (e *Engine) Cancel(ctx context.Context) error { return nil }\n"},
-		`operation Cancel: nothing on the side "model"`,
+		edit{"engine/drift.go", "", "package engine\n\nimport \"context\"\n\nfunc (e *Engine) Postpone(ctx context.Context) error { return nil }\n"},
+		`operation Postpone: nothing on the side "model"`,
 	},
 	"an operation without statements": {
-		edit{"engine/cancel.go", "", "package engine\n\nimport \"context\"\n\nfunc Cancel(ctx context.Context) error { return nil }\n"},
-		`operation Cancel: nothing on the side "statements"`,
+		edit{"engine/drift.go", "", "package engine\n\nimport \"context\"\n\nfunc Postpone(ctx context.Context) error { return nil }\n"},
+		`operation Postpone: nothing on the side "statements"`,
 	},
 	"an operation that the engine lost": {
 		edit{"engine/promote.go", "func (e *Engine) Promote(", "func (e *Engine) promote("}, `operation Promote: nothing on the side "engine"`,

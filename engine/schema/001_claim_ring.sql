@@ -135,6 +135,17 @@ CREATE TABLE {{.S}}.ready_claim_attempt_batches (
     lane_seqs        int8multirange NOT NULL
 ) PARTITION BY LIST (ready_slot);
 
+-- Lane positions that were spent although nobody was handed them: their jobs were cancelled. The same positions stand in
+-- ready_claim_attempt_batches under the same batch_id, since that is where claims look; here it is said what they were.
+CREATE TABLE {{.S}}.ready_tombstones (
+    ready_generation bigint         NOT NULL,
+    batch_id         bigint         NOT NULL,
+    lane_id          integer        NOT NULL,
+    tombstone_count  integer        NOT NULL CHECK (tombstone_count > 0),
+    ready_slot       smallint       NOT NULL,
+    lane_seqs        int8multirange NOT NULL
+) PARTITION BY LIST (ready_slot);
+
 -- Compact success history: the lane positions that one completion finished. Everything else about the jobs stands in
 -- their ready rows, in the same slot and generation.
 CREATE TABLE {{.S}}.receipt_completion_batches (
@@ -177,6 +188,7 @@ CREATE INDEX ON {{$.S}}.ready_entries_{{.}} USING brin (job_id) WITH (pages_per_
 CREATE TABLE {{$.S}}.ready_claim_attempt_batches_{{.}} PARTITION OF {{$.S}}.ready_claim_attempt_batches
     FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE UNIQUE INDEX ON {{$.S}}.ready_claim_attempt_batches_{{.}} (lane_id, batch_id);
+CREATE TABLE {{$.S}}.ready_tombstones_{{.}} PARTITION OF {{$.S}}.ready_tombstones FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE TABLE {{$.S}}.receipt_completion_batches_{{.}} PARTITION OF {{$.S}}.receipt_completion_batches
     FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE TABLE {{$.S}}.done_entries_{{.}} PARTITION OF {{$.S}}.done_entries FOR VALUES IN ({{.}}) {{$.NoVacuum}};
@@ -281,6 +293,7 @@ CREATE TABLE {{.S}}.deferred_jobs (
     lane_id      integer     NOT NULL,
     attempt      integer     NOT NULL,
     max_attempts integer     NOT NULL,
+    state        text        NOT NULL CHECK (state IN ('scheduled', 'retryable')),
     kind         text        NOT NULL,
     args         jsonb       NOT NULL,
     errors       jsonb,

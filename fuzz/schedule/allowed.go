@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/awa-engine/awa/fuzz"
 	"github.com/awa-engine/awa/model"
 )
 
@@ -12,7 +13,7 @@ import (
 // no others. Each is an answer that promises less, never one that changes something else, and each needs somebody who
 // was under way at the same time:
 //
-//   - a claim passes over a lane that another claim has locked, and rows of operations that weren't over when it began
+//   - a claim passes over a lane that another claim or a cancellation has locked, and rows of operations that weren't over when it began
 //     ("nothing unlocked and visible");
 //   - a rescue passes over batches whose attempts somebody is closing (busy), over a slot that another leader or a prune
 //     is at work on, and over attempts that were claimed after it began;
@@ -128,12 +129,12 @@ func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bo
 		})
 		return names, same
 	case model.Closed:
-		if len(r.Attempts) != len(a.Stale) {
+		if len(r.Attempts) != len(a.Closed) {
 			return names, false
 		}
 		for i, c := range r.Attempts {
 			closing := i < len(a.Closing) && a.Closing[i] // the attempt was taken out of sight
-			if c.Stale != (a.Stale[i] || closing) {
+			if c.Stale != (a.Closed[i].Stale || closing) || c.Failed != a.Closed[i].Failed {
 				return names, false
 			}
 		}
@@ -150,6 +151,12 @@ func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bo
 		// What its scan has matched may be retried by another or carried on meanwhile: it says so itself.
 		same := slices.EqualFunc(r.Jobs, a.Retried, func(job int, id int64) bool { return names[id] == job })
 		return names, same && r.Matched <= a.Matched
+	case model.Cancellation:
+		var asked []int
+		for _, job := range r.Jobs {
+			asked = append(asked, job.Job)
+		}
+		return names, r.String() == fuzz.Cancellation(asked, a.Cancelled).String()
 	case model.Counts:
 		return names, r == a.Counts
 	}

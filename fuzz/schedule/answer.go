@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/awa-engine/awa/engine"
+	"github.com/awa-engine/awa/fuzz"
 	"github.com/awa-engine/awa/model"
 )
 
@@ -52,16 +54,17 @@ func ParseOperation(line string) (Operation, error) {
 
 // An Answer is what the engine said to an operation, with the database's numbers of jobs.
 type Answer struct {
-	Jobs         []int64      // Enqueue, EnqueueTx
-	Handouts     []Handout    // Claim
-	Stale        []bool       // Complete, Fail: by attempt
-	Closing      []bool       // Heartbeat: somebody was closing the attempt
-	Status       model.Status // rotations and prunes
-	Carried      int          // PruneQueue
+	Jobs         []int64               // Enqueue, EnqueueTx
+	Handouts     []Handout             // Claim
+	Closed       []model.ClosedAttempt // what closes attempts: in the order of the request, without their names
+	Closing      []bool                // Heartbeat: somebody was closing the attempt
+	Status       model.Status          // rotations and prunes
+	Carried      int                   // PruneQueue
 	Promoted     int
 	Retried      []int64 // RetryFailed, as Matched and PrunedFailed
 	Matched      int
 	PrunedFailed int
+	Cancelled    []engine.JobResult
 	Requeued     int // RescueStale, as Failed and Busy
 	Failed       int
 	Busy         int
@@ -77,6 +80,9 @@ type Handout struct {
 // tell is the answer as people read it, in the model's words; names are the jobs' numbers in the story.
 func (a Answer) tell(op Operation, names map[int64]int) string {
 	var parts []string
+	if attempts, closes := model.Closes(op.Action); closes {
+		return a.tellClosed(attempts)
+	}
 	switch op := op.Action.(type) {
 	case model.Enqueue, model.EnqueueTx:
 		return fmt.Sprintf("jobs=%d", len(a.Jobs))
@@ -85,10 +91,6 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 			parts = append(parts, fmt.Sprintf("%s/%d/%d", jobName(names, h.Job), h.Lease, h.Attempt))
 		}
 		return "claimed=" + listOr(parts)
-	case model.Complete:
-		return a.tellClosed(op.Attempts)
-	case model.Fail:
-		return a.tellClosed(op.Attempts)
 	case model.Heartbeat:
 		return a.tellClosed(op.Attempts)
 	case model.Promote:
@@ -101,6 +103,8 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 		return text
 	case model.PruneQueue:
 		return model.QueuePrune{Status: a.Status, Carried: a.Carried}.String()
+	case model.Cancel:
+		return fuzz.Cancellation(op.Jobs, a.Cancelled).String()
 	case model.RetryFailed:
 		r := model.Retried{Matched: a.Matched, PrunedFailed: a.PrunedFailed}
 		for _, id := range a.Retried {
@@ -130,8 +134,10 @@ func (a Answer) tellClosed(attempts []model.AttemptID) string {
 			parts = append(parts, id.String()+":closing")
 			continue
 		}
-		if i < len(a.Stale) {
-			parts = append(parts, model.ClosedAttempt{ID: id, Stale: a.Stale[i]}.String())
+		if i < len(a.Closed) {
+			c := a.Closed[i]
+			c.ID = id
+			parts = append(parts, c.String())
 		}
 	}
 	return "closed=" + listOr(parts)

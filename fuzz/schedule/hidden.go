@@ -148,17 +148,18 @@ func (j *judging) hiddenFromRetry(o ordering, i int) []hiding {
 	return ways
 }
 
-// hiddenFromClaim: lanes, when another claim of the queue was at work; rows of operations that overlap, one by one.
+// hiddenFromClaim: lanes, when another claim of the queue or a cancellation was at work; rows of operations that overlap, one by one.
 func (j *judging) hiddenFromClaim(o ordering, i int) []hiding {
 	var ways []hiding
 	queue := j.done[i].Operation.Action.(model.Claim).Queue
 	first, _ := o.state.Config().Lane(queue, 1)
 	for k := range j.done {
-		if other, ok := j.done[k].Operation.Action.(model.Claim); !ok || other.Queue != queue || !j.overlaps(i, k) {
+		other, ok := j.done[k].Operation.Action.(model.Claim)
+		if ok = ok && other.Queue == queue || isA[model.Cancel](j.done[k]); !ok || !j.overlaps(i, k) {
 			continue
 		}
 		for lanes := 1; lanes < 1<<model.Priorities; lanes++ {
-			ways = append(ways, hiding{why: "lanes that another claim holds", entries: func(e model.EntryRow) bool {
+			ways = append(ways, hiding{why: "lanes that somebody else holds", entries: func(e model.EntryRow) bool {
 				return e.Lane >= first && e.Lane < first+model.Priorities && lanes&(1<<(e.Lane-first)) != 0
 			}})
 		}
@@ -187,11 +188,10 @@ func (j *judging) hiddenFromRescue(o ordering, i int) []hiding {
 		if !j.overlaps(i, k) {
 			continue
 		}
+		if attempts, closes := model.Closes(j.done[k].Operation.Action); closes {
+			j.batches(o, attempts, busy)
+		}
 		switch op := j.done[k].Operation.Action.(type) {
-		case model.Complete:
-			j.batches(o, op.Attempts, busy)
-		case model.Fail:
-			j.batches(o, op.Attempts, busy)
 		case model.Heartbeat: // whoever was heard at this moment isn't dead
 			j.batches(o, op.Attempts, busy)
 		case model.RescueStale, model.RescueDeadline, model.PruneClaims:

@@ -24,7 +24,7 @@ func TestJudgeRejects(t *testing.T) {
 	for name, forge := range map[string]func(*Outcome) string{
 		"nothing": func(*Outcome) string { return "" },
 		"a completion that says it was stale": func(o *Outcome) string {
-			answerOf[model.Complete](o).Stale = []bool{true}
+			answerOf[model.Complete](o).Closed = []model.ClosedAttempt{{Stale: true}}
 			return ""
 		},
 		"a rescue that counts too much": func(o *Outcome) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/awa-engine/awa/engine"
+	"github.com/awa-engine/awa/fuzz"
 	"github.com/awa-engine/awa/model"
 )
 
@@ -233,26 +234,49 @@ func (s *session) applyOther(ctx context.Context, sequence string) error {
 	})
 }
 
-// applyRest runs what closes attempts, and maintenance.
-func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err error) {
+// applyClose runs what closes attempts.
+func (s *session) applyClose(ctx context.Context, op Operation, attempts []model.AttemptID) (a Answer, err error) {
+	receipts, err := s.stage.receiptsOf(attempts)
+	if err != nil {
+		return a, err
+	}
 	e := s.engine
 	switch op := op.Action.(type) {
 	case model.Complete:
 		s.now.Store(int64(op.Now))
-		receipts, err := s.stage.receiptsOf(op.Attempts)
-		if err != nil {
-			return a, err
-		}
 		results, err := e.Complete(ctx, receipts)
-		return closed(results), err
+		return closed(results, engine.JobCompleted), err
 	case model.Fail:
 		s.now.Store(int64(op.Now))
-		receipts, err := s.stage.receiptsOf(op.Attempts)
-		if err != nil {
-			return a, err
-		}
 		results, err := e.Fail(ctx, failures(receipts))
-		return closed(results), err
+		return closed(results, engine.JobFailed), err
+	case model.Retry:
+		s.now.Store(int64(op.Now))
+		var retrials []engine.Retrial
+		for _, r := range receipts {
+			retrials = append(retrials, engine.Retrial{Receipt: r, Message: "no", After: seconds(op.Delay)})
+		}
+		results, err := e.Retry(ctx, retrials)
+		return closed(results, engine.JobRetryable), err
+	case model.Snooze:
+		s.now.Store(int64(op.Now))
+		var snoozings []engine.Snoozing
+		for _, r := range receipts {
+			snoozings = append(snoozings, engine.Snoozing{Receipt: r, For: seconds(op.Delay)})
+		}
+		results, err := e.Snooze(ctx, snoozings)
+		return closed(results, engine.JobScheduled), err
+	}
+	return a, fmt.Errorf("a session can't run %s", op)
+}
+
+// applyRest runs maintenance.
+func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err error) {
+	if attempts, closes := model.Closes(op.Action); closes {
+		return s.applyClose(ctx, op, attempts)
+	}
+	e := s.engine
+	switch op := op.Action.(type) {
 	case model.Heartbeat:
 		return s.heartbeat(ctx, op)
 	case model.Promote:
@@ -278,16 +302,17 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 		s.now.Store(int64(op.Now))
 		out, err := e.PruneQueue(ctx, seconds(op.Retention))
 		return Answer{Status: model.Status(out.Status), Carried: out.CarriedFailedRows}, err
+	case model.Cancel:
+		s.now.Store(int64(op.Now))
+		a.Cancelled, err = e.Cancel(ctx, s.stage.idsOf(op.Jobs))
+		return a, err
 	case model.PruneClaims:
 		s.now.Store(int64(op.Now))
 		out, err := e.PruneClaims(ctx)
 		return Answer{Status: model.Status(out.Status)}, err
 	case model.CountsOf:
 		c, err := e.Counts(ctx, op.Queue)
-		return Answer{Counts: model.Counts{
-			Available: int(c.Available), Scheduled: int(c.Scheduled), Running: int(c.Running), Completed: int(c.Completed),
-			Failed: int(c.Failed), PrunedCompleted: int(c.PrunedCompleted), PrunedFailed: int(c.PrunedFailed),
-		}}, err
+		return Answer{Counts: fuzz.ModelCounts(c)}, err
 	default:
 		return s.operate(ctx, op)
 	}
@@ -328,16 +353,19 @@ func (s *session) heartbeat(ctx context.Context, op model.Heartbeat) (a Answer, 
 		return a, err
 	}
 	results, err := s.engine.Heartbeat(ctx, receipts)
-	a = closed(results)
+	a = closed(results, "")
 	for _, r := range results {
 		a.Closing = append(a.Closing, errors.Is(r.Err, engine.ErrClosing))
 	}
 	return a, err
 }
 
-func closed(results []engine.Result) (a Answer) {
+// closed tells results; to is where the jobs were to go.
+func closed(results []engine.Result, to engine.JobState) (a Answer) {
 	for _, r := range results {
-		a.Stale = append(a.Stale, engine.Stale(r.Err))
+		a.Closed = append(a.Closed, model.ClosedAttempt{
+			Stale: engine.Stale(r.Err), Failed: r.Err == nil && r.State == engine.JobFailed && to != engine.JobFailed,
+		})
 	}
 	return a
 }

@@ -40,7 +40,7 @@ var (
 	own       = regexp.MustCompile(`(?i)/\* awa:(\w+) \*/`)
 	// sequenceKeyed are tables into which two transactions can insert without meeting: their keys come from sequences,
 	// or they have none.
-	sequenceKeyed = regexp.MustCompile(`^(ready_entries|ready_claim_attempt_batches|receipt_completion_batches|lease_claim_batches|lease_claims|lease_claim_closure_batches)(_\d+)?$`)
+	sequenceKeyed = regexp.MustCompile(`^(ready_entries|ready_claim_attempt_batches|ready_tombstones|receipt_completion_batches|lease_claim_batches|lease_claims|lease_claim_closure_batches)(_\d+)?$`)
 )
 
 var modeNames = map[string]use{

@@ -64,6 +64,8 @@ func TestWrongRulesAreFound(t *testing.T) {
 		{"a claim that writes the wrong shape", "shapes", after(otherShape), []string{"ShapeFollowsTheJob"}},
 		{"a sweep that goes by what isn't expired yet", "shapes", instead(func(a model.RescueDeadline) model.RescueDeadline { a.Now += 9; return a }), []string{"DeadlinesAreKept"}},
 		{"a heartbeat that comes back after its attempt", "heartbeats", after(beatTheDead), []string{"StateEndsWithItsAttempt"}},
+		{"a snooze that uses the attempt up", "outcomes", after(keepAttempt), []string{"PutOffKeepsWhatIsLeft"}},
+		{"a cancellation that lets a job run on", "outcomes", wrong(cancelNothing), []string{"CancelEndsWhatIsAlive"}},
 		{"a rescue that resets run_lease", "claimring-small", after(resetLease), []string{"LeaseNeverFalls"}},
 		{"a queue prune without its retention", "queue-ring", instead(func(a model.PruneQueue) model.PruneQueue { a.Retention = 0; return a }), []string{"RetentionIsKept"}},
 		{"a queue prune that forgets what it counted", "queue-ring", after(forgetRollup), []string{"JobsAreConserved"}},

@@ -16,6 +16,7 @@ func Configs() []Config {
 		producers(),
 		shapes(),
 		heartbeats(),
+		outcomes(),
 		claimRing("claimring-wide", 3, 3),
 		lifecycle(),
 	}
@@ -33,6 +34,7 @@ const (
 	noFailure      = "no job fails in this world"
 	noStates       = "no attempt tells of itself in this world"
 	noShapes       = "no job has a time limit in this world"
+	noPutOff       = "nothing is retried, snoozed or cancelled in this world"
 )
 
 // because gives one reason for several names.
@@ -51,6 +53,7 @@ func claimRing(name string, jobs, generations int) Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	because(untested, noStates, "StateEndsWithItsAttempt")
+	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
@@ -75,6 +78,7 @@ func lanes() Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	because(untested, noStates, "StateEndsWithItsAttempt")
+	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
@@ -101,6 +105,7 @@ func batches() Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	because(untested, noStates, "StateEndsWithItsAttempt")
+	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
@@ -127,6 +132,7 @@ func queueRing() Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	because(untested, noStates, "StateEndsWithItsAttempt")
+	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	return Config{
@@ -148,6 +154,7 @@ func queueRing() Config {
 // SERIALIZABLE behaves as REPEATABLE READ does, so one of them stands for both. Nothing is rescued, to keep it small.
 func producers() Config {
 	untested := map[string]string{}
+	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
 	because(untested, noRescue, "NoJobIsTwice", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls",
 		"RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	because(untested, noFailure, "RetentionIsKept")
@@ -177,6 +184,7 @@ func shapes() Config {
 	untested := map[string]string{}
 	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
 	because(untested, "nothing is kept for its retention in this world", "RetentionIsKept")
 	because(untested, noStates, "StateEndsWithItsAttempt")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
@@ -206,6 +214,7 @@ func heartbeats() Config {
 		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
 	because(untested, noQueueRing, "RetentionIsKept")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
+	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
 	return Config{
 		Name:  "heartbeats",
 		About: "attempts that tell of themselves, beside the sweep that looks for dead ones",
@@ -221,18 +230,45 @@ func heartbeats() Config {
 	}
 }
 
+// outcomes is about how an attempt ends beside done and failed for good: its job waits outside of the ring, and comes back
+// to it behind others. The ring of ready rows turns meanwhile, so that an attempt's rows go before its job comes back.
+func outcomes() Config {
+	untested := map[string]string{}
+	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
+		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
+	because(untested, "no retention in this world", "RetentionIsKept")
+	because(untested, noStates, "StateEndsWithItsAttempt")
+	return Config{
+		Name:  "outcomes",
+		About: "jobs for later, retries, snoozes, cancellations: what waits outside of the ring, and comes back or doesn't",
+		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}},
+		Bounds: model.Bounds{
+			Actions: []string{
+				"Enqueue", "Promote", "Claim", "Complete", "Retry", "Snooze", "Cancel", "RescueStale", "RotateQueue", "PruneQueue", "Counts", "Job",
+			},
+			Jobs: 2, QueueGenerations: 1,
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2}, RunAts: []int{0, model.Infinite},
+			ClaimLimits: []int{1}, RescueLimits: []int{unlimited}, PromoteLimits: []int{1, unlimited}, Retentions: []int{0}, PutOffs: 2,
+		},
+		RenameJobs: true,
+		Untested:   untested,
+	}
+}
+
 // lifecycle offers all that there is but what has a world of its own, both rings turning: every action fires and every
 // other invariant and property is put to the test in one world. Its two jobs and one transaction meet in every order.
 func lifecycle() Config {
 	untested := map[string]string{}
 	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
 	because(untested, noStates, "StateEndsWithItsAttempt")
+	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
 	return Config{
 		Name:  "lifecycle",
 		About: "everything at once",
 		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}},
 		Bounds: model.Bounds{
-			Actions: without(model.ActionNames(), "RescueDeadline", "Heartbeat", "Progress", "RetryFailed"),
+			Actions: without(model.ActionNames(), "RescueDeadline", "Heartbeat", "Progress", "RetryFailed", "Retry", "Snooze", "Cancel"),
 			Jobs:    2, QueueGenerations: 2, ClaimGenerations: 2,
 			Queues: []string{"a"}, Priorities: []int{1, 2}, MaxAttempts: []int{2},
 			ClaimLimits: []int{1, 2}, RescueLimits: []int{1, unlimited}, PromoteLimits: []int{unlimited},

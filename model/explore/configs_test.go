@@ -128,8 +128,8 @@ func TestRunRefuses(t *testing.T) {
 		t.Errorf("a reduced graph would be compared: %v", err)
 	}
 	c = find(t, "lanes")
-	c.Bounds.Actions = []string{"Snooze"}
-	if _, err := explore.Run(t.Context(), c, explore.Options{}); err == nil || !strings.Contains(err.Error(), "Snooze") {
+	c.Bounds.Actions = []string{"Sneeze"}
+	if _, err := explore.Run(t.Context(), c, explore.Options{}); err == nil || !strings.Contains(err.Error(), "Sneeze") {
 		t.Errorf("an unknown action is let pass: %v", err)
 	}
 }

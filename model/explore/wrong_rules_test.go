@@ -166,6 +166,19 @@ func rescueFails(s model.Store, a model.RescueStale) (model.Result, error) {
 	return r, nil
 }
 
+func keepAttempt(s model.Store, _ model.Snooze, r model.Result) {
+	for _, a := range r.(model.Closed).Attempts {
+		if d, ok := s.Deferred(a.ID.Job); ok && !a.Stale {
+			d.Attempt++
+			s.PutDeferred(d)
+		}
+	}
+}
+
+func cancelNothing(_ model.Store, a model.Cancel) (model.Result, error) {
+	return model.Cancellation{Jobs: []model.CancelledJob{{Job: a.Jobs[0], Answer: model.CancelOK}}}, nil
+}
+
 func resetLease(s model.Store, _ model.RescueStale, _ model.Result) {
 	for _, e := range slices.Clone(s.Entries()) {
 		if e.Waiting() {

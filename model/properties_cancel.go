@@ -1,0 +1,48 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The property of what an operator ends.
+
+func cancels(p Step) bool {
+	r, ok := p.Result.(Cancellation)
+	return ok && len(r.Jobs) > 0
+}
+
+// P3: a job that was alive is cancelled, and nothing of it waits or runs any more; one that was over is told so, and keeps
+// the end that it had. What a call says of a job that it names twice is said of the first time.
+func cancelEndsWhatIsAlive(p Step) error {
+	r, ok := p.Result.(Cancellation)
+	if !ok {
+		return nil
+	}
+	before, after := places(p.Pre), places(p.Post)
+	seen := map[int]bool{}
+	for _, c := range r.Jobs {
+		was, is := placeOf(before, c.Job), placeOf(after, c.Job)
+		alive := was != JobNotFound && was != JobCompleted && was != JobFailed && was != JobCancelled
+		want := CancelWrongState
+		switch {
+		case was == JobNotFound:
+			want = CancelNotFound
+		case alive && !seen[c.Job]:
+			want = CancelOK
+		}
+		if c.Answer != want || alive && is != JobCancelled || !alive && is != was {
+			return fmt.Errorf("job %d was %s, the answer is %s, and it is %s", c.Job, was, c.Answer, is)
+		}
+		seen[c.Job] = true
+	}
+	return nil
+}
+
+func placeOf(all []place, job int) JobState {
+	i := slices.IndexFunc(all, func(p place) bool { return p.job == job })
+	if i < 0 {
+		return JobNotFound
+	}
+	return all[i].is
+}
