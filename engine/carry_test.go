@@ -191,3 +191,55 @@ func TestBodyColumnsAreComplete(t *testing.T) {
 		}
 	}
 }
+
+// A prune that carries, and a retry, whose answers are lost: Settle says what became of them, the rows are as before or
+// as after, nothing between, and repeating is safe.
+func TestLostCarryAndRetryAreSettled(t *testing.T) {
+	t.Parallel()
+	for what, committed := range map[loss]bool{loseAnswer: true, loseCommit: false} {
+		b := setup(t)
+		wire := &lossyWire{}
+		e := b.open(t, wire.pool(t))
+		b.failAll(t, b.claimNew(t, "q", 3))
+		b.wantRotate(t, rings[0], engine.Rotated, 1)
+		settle := func(op string, err error) {
+			t.Helper()
+			wantError(t, err, engine.ErrAmbiguous, op)
+			if got, err := e.Settle(t.Context(), err); err != nil || got != committed {
+				t.Errorf("%s settles as %v, %v; want %v", op, got, err, committed)
+			}
+		}
+		standing := func() [2]int {
+			return [2]int{
+				one[int](t, b, `SELECT count(*) FROM %s.done_entries WHERE ready_generation = 0`),
+				one[int](t, b, `SELECT count(*) FROM %s.done_entries WHERE ready_generation = 1`),
+			}
+		}
+		wire.lose(what)
+		_, err := e.PruneQueue(t.Context(), time.Hour)
+		settle("PruneQueue", err)
+		want := [2]int{3, 0}
+		if committed {
+			want = [2]int{0, 3}
+		}
+		if got := standing(); got != want {
+			t.Errorf("committed=%v: the rows stand in %v", committed, got)
+		}
+		b.wantCounts(t, "q", engine.Counts{Failed: 3})
+		if _, err := e.PruneQueue(t.Context(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if got := standing(); got != [2]int{0, 3} {
+			t.Errorf("committed=%v, and repeated: the rows stand in %v", committed, got)
+		}
+
+		wire.lose(what)
+		_, err = e.RetryFailed(t.Context(), engine.FailedJobs{Queue: "q"}, 2)
+		settle("RetryFailed", err)
+		out, err := e.RetryFailed(t.Context(), engine.FailedJobs{Queue: "q"}, 3)
+		if left := map[bool]int{true: 1, false: 3}[committed]; err != nil || len(out.Retried) != left || out.Matched != left {
+			t.Errorf("committed=%v, and repeated: %+v, %v", committed, out, err)
+		}
+		b.wantCounts(t, "q", engine.Counts{Available: 3})
+	}
+}

@@ -11,8 +11,8 @@ import (
 type RotationPolicy struct {
 	// Rows is how many ready rows a slot takes, as far as its size tells. Zero means a million.
 	Rows int64
-	// Age is how old a slot may become. Zero means 15 minutes: with 16 slots a lap takes 4 hours then, and a failed row
-	// that is kept for 72 hours is rewritten 18 times.
+	// Age is how old a slot may become. Zero means 20 minutes: with 16 slots, of which two are free,
+	// a lap takes 4 hours and 40 minutes then, and a failed row that is kept for 72 hours is rewritten 15 times.
 	Age time.Duration
 	// Apart is how far apart two rotations are at least, since each slot costs a TRUNCATE of its tables, which leaves dead
 	// rows in the catalogue (P6). Zero means 10 seconds.
@@ -24,7 +24,7 @@ type RotationPolicy struct {
 // The defaults of a RotationPolicy.
 const (
 	rotateRows  = 1_000_000
-	rotateAge   = 15 * time.Minute
+	rotateAge   = 20 * time.Minute
 	rotateApart = 10 * time.Second
 )
 

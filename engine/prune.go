@@ -21,6 +21,8 @@ const (
 	PruneBlocked PruneStatus = "blocked"
 	// PruneNothing: no slot is sealed.
 	PruneNothing PruneStatus = "nothing"
+	// PruneNotDue: PruneQueueDue found enough slots to rotate into.
+	PruneNotDue PruneStatus = "not_due"
 )
 
 // A PruneOutcome says what a prune did and to which generation.
@@ -52,6 +54,21 @@ func (e *Engine) PruneQueue(ctx context.Context, failedRetention time.Duration) 
 	return p.run(ctx)
 }
 
+// PruneQueueDue is PruneQueue once the ring is down to its last free slot, and does nothing before (PruneNotDue): history
+// then stays for a lap of the ring, and a failed row is carried once a lap instead of once a slot. It is what a maintainer
+// calls beside RotateDue.
+func (e *Engine) PruneQueueDue(ctx context.Context, failedRetention time.Duration) (PruneOutcome, error) {
+	const op = "PruneQueueDue"
+	if err := checkDuration(op, "failedRetention", failedRetention); err != nil {
+		return PruneOutcome{}, err
+	}
+	p := pruning{e: e, op: op, ring: e.queue, retention: wholeSeconds(failedRetention), spare: spareSlots}
+	return p.run(ctx)
+}
+
+// spareSlots is how many slots PruneQueueDue leaves to rotate into: the next one, and another while a prune is blocked.
+const spareSlots = 2
+
 // PruneClaims truncates the oldest sealed slot of the claim ring if every attempt in it is closed. It closes nothing
 // itself: rescue does. Otherwise like PruneQueue.
 func (e *Engine) PruneClaims(ctx context.Context) (PruneOutcome, error) {
@@ -71,6 +88,7 @@ type pruning struct {
 	op        string
 	ring      ring
 	retention int64  // seconds
+	spare     int    // nothing is done while so many slots are free; 0 for no such condition
 	lockWait  string // the session's own lock_timeout
 
 	current int64      // generation that rows are carried to
@@ -105,6 +123,10 @@ func (p *pruning) steps(ctx context.Context, t *txn) error {
 	}
 	if len(w.sealed()) == 0 {
 		p.out.Status = PruneNothing
+		return nil
+	}
+	if p.spare > 0 && p.ring.slots-len(w) >= p.spare {
+		p.out.Status = PruneNotDue
 		return nil
 	}
 	g := w.sealed()[0]
