@@ -73,8 +73,8 @@ var stateDrift = map[string]driftCase{
 		"table lanes: no field of the model names its column `weight`",
 	},
 	"a new table": {
-		edit{"engine/schema/002_unique.sql", "", "CREATE TABLE {{.S}}.unique_claims (\n    job_id bigint PRIMARY KEY\n);\n"},
-		"table unique_claims: no field of the model names its column `job_id`",
+		edit{"engine/schema/002_archive.sql", "", "CREATE TABLE {{.S}}.archived_jobs (\n    job_id bigint PRIMARY KEY\n);\n"},
+		"table archived_jobs: no field of the model names its column `job_id`",
 	},
 	"a new field of the model": {
 		edit{"model/state.go", "type TxRow struct {", "type TxRow struct {\n\tAge int"}, `field TxRow.Age: nothing on the side "engine"`,
