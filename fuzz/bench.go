@@ -106,6 +106,8 @@ func (b *bench) empty(ctx context.Context, schema string) error {
 	}
 	text += fmt.Sprintf(`DELETE FROM %[1]s.queue_ring_rotations WHERE generation > 0;
 		DELETE FROM %[1]s.claim_ring_rotations WHERE generation > 0;
+		INSERT INTO %[1]s.queue_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING; -- TrimLedger may have taken it
+		INSERT INTO %[1]s.claim_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING;
 		DELETE FROM %[1]s.claim_ring_slots;
 		INSERT INTO %[1]s.claim_ring_slots (slot) SELECT generate_series(0, slot_count - 1) FROM %[1]s.claim_ring_state`, s)
 	_, err := b.judge.Exec(ctx, text)
