@@ -24,7 +24,8 @@ type JobParams struct {
 	// TimeLimit is how long an attempt of the job may take, instead of the queue's DeadlineDuration, also longer; at
 	// least a millisecond. Zero means the queue's. A job with a limit of its own is claimed row-local.
 	TimeLimit time.Duration
-	// OwnClaim makes the job's claims row-local without a limit of its own, so that CompleteTx may close them.
+	// OwnClaim makes the job's claims row-local without a limit of its own: whoever closes an attempt of it holds up no
+	// other job that was claimed with it.
 	OwnClaim bool
 	// Unique, when set, answers with the id of the job that holds the same key, if there is one, and writes nothing.
 	Unique *Unique

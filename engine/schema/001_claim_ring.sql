@@ -216,8 +216,8 @@ CREATE TABLE {{.S}}.lease_claim_batches (
 ) PARTITION BY LIST (claim_slot);
 
 -- A row-local claim: one attempt, of a job that brings its own time limit, so that its deadline differs from its
--- neighbours', or that is closed in callers' transactions, whose lock on the claim must keep nobody else waiting. Its
--- batch_id is its own, from the same sequence; its receipt is batch_id * 4096.
+-- neighbours', or that asks for a claim of its own, so that a lock on it keeps nobody else waiting. Its batch_id is its
+-- own, from the same sequence; its receipt is batch_id * 4096.
 CREATE TABLE {{.S}}.lease_claims (
     claim_generation bigint      NOT NULL,
     batch_id         bigint      NOT NULL,
