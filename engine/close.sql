@@ -113,7 +113,7 @@ SELECT c.place, c.closing::text, '{}', (SELECT coalesce(sum(n), 0) FROM history)
   FROM closing c
 {{end}}
 
-{{define "has_state"}}EXISTS (SELECT FROM {{.S}}.attempt_state s WHERE s.receipt_id >= c.batch_id * 4096 AND s.receipt_id < (c.batch_id + 1) * 4096){{end}}
+{{define "has_state"}}EXISTS (SELECT FROM {{.S}}.attempt_state s WHERE s.receipt_id >= c.batch_id * 4096 AND s.receipt_id <= c.batch_id * 4096 + 4095){{end}}
 
 {{/* A state ends with its attempt, in the transaction that closes it. */}}
 {{define "forget"}}

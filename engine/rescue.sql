@@ -23,7 +23,7 @@ SELECT {{template "sweep_cursor" .}}_{{template "sweep_time" .}}, {{template "sw
 {{define "alive"}}
 {{- if not .Deadline}}
         - coalesce((SELECT range_agg(int8range(s.receipt_id, s.receipt_id + 1)) FROM {{.S}}.attempt_state s
-                     WHERE s.receipt_id >= b.batch_id * 4096 AND s.receipt_id < (b.batch_id + 1) * 4096
+                     WHERE s.receipt_id >= b.batch_id * 4096 AND s.receipt_id <= b.batch_id * 4096 + 4095
                        AND s.heartbeat_at >= $7::timestamptz), '{}')
 {{- end}}{{end}}
 

@@ -96,17 +96,17 @@ func rescueTakesTheOldest(p Step) error {
 		return fmt.Errorf("%s answers %s and closed %d", rescue, r, len(closed))
 	}
 	for _, c := range closed {
-		if signOfLife(p.Pre, c) >= rescue.Now-rescue.Older {
+		if lastHeard(p.Pre, c) >= rescue.Now-rescue.Older {
 			return fmt.Errorf("attempt %s of time %d was rescued, too young for %s", c.ID(), c.ClaimedAt, rescue)
 		}
 		for left := range p.Post.OpenClaims() {
-			if signOfLife(p.Pre, left) < rescue.Now-rescue.Older && byAge(left, c) < 0 {
+			if lastHeard(p.Pre, left) < rescue.Now-rescue.Older && byAge(left, c) < 0 {
 				return fmt.Errorf("attempt %s was rescued, and the older %s was not", c.ID(), left.ID())
 			}
 		}
 	}
 	for left := range p.Post.OpenClaims() {
-		if signOfLife(p.Pre, left) < rescue.Now-rescue.Older && len(closed) < rescue.Limit {
+		if lastHeard(p.Pre, left) < rescue.Now-rescue.Older && len(closed) < rescue.Limit {
 			return fmt.Errorf("attempt %s is older than the cutoff of %s and is still open", left.ID(), rescue)
 		}
 	}
@@ -148,4 +148,15 @@ func deadlinesAreKept(p Step) error {
 func deadlineMatters(p Step) bool {
 	_, ok := p.Action.(RescueDeadline)
 	return ok && rescued(p) && slices.ContainsFunc(p.Post.Claims(), func(c ClaimRow) bool { return c.Outcome == Open })
+}
+
+// lastHeard is when the attempt was last heard of, by its rows: the claim, and what it has told.
+func lastHeard(s Store, c ClaimRow) int {
+	heard := c.ClaimedAt
+	for _, a := range s.AttemptStates() {
+		if a.ID() == c.ID() {
+			heard = max(heard, a.Heartbeat)
+		}
+	}
+	return heard
 }
