@@ -91,16 +91,18 @@ func (s *Seed) Save(dir string) (string, error) {
 }
 
 // Load reads a seed file.
-func Load(path string) (*Seed, error) {
+func Load(path string) (*Seed, error) { return LoadAs(path, ParseSeed) }
+
+// LoadAs reads a file as whatever the parser makes of it.
+func LoadAs[S any](path string, parse func(text string) (S, error)) (seed S, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return seed, err
 	}
-	s, err := ParseSeed(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if seed, err = parse(string(text)); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return s, nil
+	return seed, err
 }
 
 //go:embed seeds/*.txt
@@ -108,19 +110,22 @@ var keptSeeds embed.FS
 
 // Kept returns the seeds that the project keeps, by name: each a failure of the past, or a planted one, that the tests
 // replay.
-func Kept() (map[string]*Seed, error) {
-	kept := map[string]*Seed{}
-	files, err := fs.Glob(keptSeeds, "seeds/*.txt")
+func Kept() (map[string]*Seed, error) { return KeptAs(keptSeeds, ParseSeed) }
+
+// KeptAs reads the files seeds/*.txt as whatever the parser makes of them, by name.
+func KeptAs[S any](files fs.FS, parse func(text string) (S, error)) (map[string]S, error) {
+	kept := map[string]S{}
+	names, err := fs.Glob(files, "seeds/*.txt")
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range files {
-		text, err := keptSeeds.ReadFile(file)
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
 		if err != nil {
 			return nil, err
 		}
-		if kept[strings.TrimSuffix(filepath.Base(file), ".txt")], err = ParseSeed(string(text)); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		if kept[strings.TrimSuffix(filepath.Base(name), ".txt")], err = parse(string(text)); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return kept, nil

@@ -3,11 +3,12 @@ package schedule
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/awa-engine/awa/fuzz"
 )
 
 // A Seed is a failing schedule as a file: the scenario, the branch of lock_timeout, and who went when. It outlives the
@@ -125,17 +126,7 @@ func (s *Seed) Save(dir string) (string, error) {
 }
 
 // Load reads a seed file.
-func Load(path string) (*Seed, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	s, err := ParseSeed(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return s, nil
-}
+func Load(path string) (*Seed, error) { return fuzz.LoadAs(path, ParseSeed) }
 
 // Steps is how many turns the schedule has.
 func (s *Seed) Steps() int { return len(s.Schedule) }
@@ -145,20 +136,4 @@ var keptSeeds embed.FS
 
 // Kept returns the seeds that the project keeps, by name: schedules that failed once, with a planted defect or without,
 // and pass now.
-func Kept() (map[string]*Seed, error) {
-	kept := map[string]*Seed{}
-	files, err := fs.Glob(keptSeeds, "seeds/*.txt")
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		text, err := keptSeeds.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		if kept[strings.TrimSuffix(filepath.Base(file), ".txt")], err = ParseSeed(string(text)); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-	}
-	return kept, nil
-}
+func Kept() (map[string]*Seed, error) { return fuzz.KeptAs(keptSeeds, ParseSeed) }
