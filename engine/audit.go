@@ -72,6 +72,7 @@ var auditChecks = []auditCheck{
 	{"PositionsAreSpentOnce", "P3", "each lane position is handed out at most once, and only where a ready row is", "handed_out_once"},
 	{"ClaimIsWhole", "P3", "a claim has as many jobs, run leases, positions and receipts as it says", "claim_is_whole"},
 	{"ClaimHasItsEvidence", "P3", "each claim's ready row says that this claim took it, for as long as the row is there", "claim_has_evidence"},
+	{"ShapeFollowsTheJob", "P3", "a job with a time limit of its own is claimed by itself, and no other job is", "shape_follows"},
 	{"AttemptEndsOnce", "P3", "each closure is of a claim in its slot, and no attempt is closed twice", "closed_once"},
 	{"ClosureHasItsOutcome", "P2", "where an attempt was closed, the job's end or its next ready row is there", "closure_has_outcome"},
 	{"TerminalHasItsReadyRow", "P2", "each end is of a ready row of its own generation that was handed out", "terminal_has_ready_row"},

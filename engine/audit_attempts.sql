@@ -32,6 +32,16 @@ SELECT looked.n, f.* FROM (SELECT (SELECT count(*) FROM {{.S}}.lease_claim_batch
        AND (r.job_id IS DISTINCT FROM a.job_id OR r.run_lease + 1 <> a.run_lease OR s.batch_id IS NULL) LIMIT 20) f ON true
 {{end}}
 
+{{/* Each closing and each proof goes by the shape of the claim: one in the wrong table would be closed in the wrong one. */}}
+{{define "shape_follows_audit"}}
+/* awa:Audit */
+SELECT looked.n, f.* FROM (SELECT (SELECT count(*) FROM {{.S}}.lease_claim_batches) + (SELECT count(*) FROM {{.S}}.lease_claims) AS n) looked LEFT JOIN (
+    SELECT a.stands_in, a.claim_generation, a.lane_id, a.job_id,
+           format('attempt %s/%s stands here, and its job has %s', a.job_id, a.run_lease, CASE WHEN a.local THEN 'no time limit' ELSE 'a time limit of its own' END)
+      FROM ({{template "all_attempts" .}}) a JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq)
+     WHERE a.local <> (r.time_limit IS NOT NULL) LIMIT 20) f ON true
+{{end}}
+
 {{/* Evidence is the only thing that says "claimed" to a claim. Two rows that cover one position are two owners (P3), a count
      that isn't the size of its ranges makes Counts wrong (P9), and evidence where no row is would hide a row that commits
      later (hazard 2). */}}

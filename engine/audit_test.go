@@ -139,6 +139,7 @@ var corruptions = []corruption{
 	{"ClaimIsWhole", "says 4 members, and has 3 jobs", []string{`UPDATE %s.lease_claim_batches SET claimed_count = 4 WHERE batch_id = 1`}},
 	{"ClaimHasItsEvidence", "attempt 5/1 of claim batch 3 has no evidence of its own", []string{`DELETE FROM %s.ready_claim_attempt_batches WHERE batch_id = 3`}},
 	{"ClaimHasItsEvidence", "the ready row of job 55", []string{`UPDATE %s.ready_entries SET job_id = 55 WHERE job_id = 5`}},
+	{"ShapeFollowsTheJob", "attempt 5/1 stands here, and its job has a time limit of its own", []string{`UPDATE %s.ready_entries SET time_limit = '1 s' WHERE job_id = 5`}},
 	{"AttemptEndsOnce", "was closed 2 times, as completed and failed", []string{
 		`INSERT INTO %s.lease_claim_closure_batches SELECT claim_generation, batch_id, closed_at, ready_generation, lane_id, 1, claim_slot, ready_slot, 'failed', '{[4096,4097)}'
 		   FROM %s.lease_claim_closure_batches WHERE outcome = 'completed'`,
