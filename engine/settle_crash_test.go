@@ -16,7 +16,10 @@ import (
 func TestSettleAfterCrash(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	server, err := pgtest.Start(ctx, pgtest.Options{Local: true, Durable: true})
+	// The WAL writer flushes what nobody waits for, five times a second unless it is told otherwise: before a kill that comes
+	// late.
+	settings := map[string]string{"wal_writer_delay": "10s"}
+	server, err := pgtest.Start(ctx, pgtest.Options{Local: true, Durable: true, Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}
