@@ -16,8 +16,10 @@ func TestRetryFailed(t *testing.T) {
 		b := setup(t)
 		ctx := t.Context()
 		if _, err := b.EnqueueMany(ctx, []engine.JobParams{
-			{Queue: "q", Kind: "k", MaxAttempts: 1}, {Queue: "q", Kind: "k", MaxAttempts: 5},
-			{Queue: "q", Kind: "special", Args: []byte(`{"n": 7}`)}, {Queue: "q", Kind: "k"},
+			{Queue: "q", Kind: "k", MaxAttempts: 1},
+			{Queue: "q", Kind: "k", MaxAttempts: 5},
+			{Queue: "q", Kind: "special", Args: []byte(`{"n": 7}`)},
+			{Queue: "q", Kind: "k"},
 		}); err != nil {
 			t.Fatal(err)
 		}
