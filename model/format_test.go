@@ -12,15 +12,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func anyAttempts(t *rapid.T) []model.AttemptID {
-	number := func(label string) int { return rapid.IntRange(-5, 1000).Draw(t, label) }
-	var ids []model.AttemptID
-	for range rapid.IntRange(0, 3).Draw(t, "attempts") {
-		ids = append(ids, model.AttemptID{Job: number("job"), Lease: number("lease")})
-	}
-	return ids
-}
-
 // anyAction draws an action of any kind with any arguments that a line can hold.
 func anyAction(t *rapid.T) model.Action {
 	number := func(label string) int { return rapid.IntRange(-5, 1000).Draw(t, label) }
