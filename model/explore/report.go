@@ -24,7 +24,7 @@ type Report struct {
 	ViewStates int `json:"view_states,omitempty"`
 	ViewEdges  int `json:"view_edges,omitempty"`
 	ViewDepth  int `json:"view_depth,omitempty"`
-	// Actions counts how often each action changed a state; of reads and Reopen, how often they were asked.
+	// Actions counts how often each action changed a state; of reads, Reopen and TrimLedger, how often they were asked.
 	Actions map[string]int `json:"actions"`
 	// Tested counts how often each invariant and property could have failed.
 	Tested     map[string]int `json:"tested"`
