@@ -147,7 +147,8 @@ func TestPauseAndResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range family(t, c) {
-		if p.state != 'T' {
+		// A process that had ended is a zombie until its parent, which is stopped, asks for it: it runs nothing.
+		if p.state != 'T' && p.state != 'Z' {
 			t.Errorf("process %d of a paused server is in state %c", p.pid, p.state)
 		}
 	}
