@@ -160,17 +160,12 @@ func (c *canceling) run(ctx context.Context, t *txn) error {
 		keys = append(keys, key(c.e.cfg.Schema, keyLane, int64(w.receipt.lane)))
 	}
 	slices.Sort(keys)
-	generation := int64(0)
+	var open openProducer
 	var b pgx.Batch
 	t.queueXid(&b)
 	b.Queue(c.e.sql.get("plan_settings", children{}))
 	b.Queue(c.e.sql.get("lock_keys", children{}), slices.Compact(keys))
-	b.Queue(c.e.sql.get("open_producer", children{}), c.e.now()).QueryRow(func(row pgx.Row) error {
-		var o openProducer
-		err := row.Scan(&o.isolation, &o.now, &o.generation)
-		generation = o.generation
-		return err
-	})
+	c.e.queueOpenProducer(&b, &open)
 	if err := send(ctx, t, &b); err != nil {
 		return err
 	}
@@ -179,7 +174,7 @@ func (c *canceling) run(ctx context.Context, t *txn) error {
 	}
 	b = pgx.Batch{}
 	c.available(&b, available)
-	c.deferred(&b, generation, deferred)
+	c.deferred(&b, open.generation, deferred)
 	return send(ctx, t, &b)
 }
 

@@ -48,7 +48,7 @@ const defaultPriority = 2
 //
 // Errors: ErrInvalid before anything is written; ErrAmbiguous; otherwise see SafeToRetry.
 func (e *Engine) Enqueue(ctx context.Context, job JobParams) (int64, error) {
-	ids, err := e.enqueueRows(ctx, "Enqueue", []JobParams{job})
+	ids, err := e.enqueueRows(ctx, "Enqueue", []JobParams{job}, e.insertRows)
 	if err != nil {
 		return 0, err
 	}
@@ -58,15 +58,10 @@ func (e *Engine) Enqueue(ctx context.Context, job JobParams) (int64, error) {
 // EnqueueMany appends jobs in one transaction of its own by COPY and returns their ids in the order given: all or none.
 // At most 100,000 jobs. Errors as Enqueue.
 func (e *Engine) EnqueueMany(ctx context.Context, jobs []JobParams) ([]int64, error) {
-	const op = "EnqueueMany"
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	rows, err := e.prepareJobs(ctx, op, jobs, false)
-	if err != nil {
-		return nil, err
-	}
-	return e.enqueueOwn(ctx, op, rows, e.copyRows)
+	return e.enqueueRows(ctx, "EnqueueMany", jobs, e.copyRows)
 }
 
 // EnqueueTx appends jobs in the caller's transaction and returns their ids in the order given: the jobs exist if and
@@ -115,12 +110,12 @@ func (e *Engine) enqueueIn(ctx context.Context, op string, tx pgx.Tx, rows *jobR
 	return nil, &Error{Op: op, Err: ErrBusy}
 }
 
-func (e *Engine) enqueueRows(ctx context.Context, op string, jobs []JobParams) (ids []int64, err error) {
+func (e *Engine) enqueueRows(ctx context.Context, op string, jobs []JobParams, ring rowWriter) ([]int64, error) {
 	rows, err := e.prepareJobs(ctx, op, jobs, false)
 	if err != nil {
 		return nil, err
 	}
-	return e.enqueueOwn(ctx, op, rows, e.insertRows)
+	return e.enqueueOwn(ctx, op, rows, ring)
 }
 
 // enqueueOwn is an enqueue in a transaction of its own.
@@ -284,10 +279,15 @@ func (o openProducer) oldSnapshot() bool {
 func (e *Engine) openProducer(ctx context.Context, t *txn) (o openProducer, err error) {
 	var b pgx.Batch
 	t.queueXid(&b)
+	e.queueOpenProducer(&b, &o)
+	return o, send(ctx, t, &b)
+}
+
+// queueOpenProducer asks for what a producer has to know, in a pipeline.
+func (e *Engine) queueOpenProducer(b *pgx.Batch, o *openProducer) {
 	b.Queue(e.sql.get("open_producer", children{}), e.now()).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&o.isolation, &o.now, &o.generation)
 	})
-	return o, send(ctx, t, &b)
 }
 
 // insertRows writes the jobs into the generation's slot if it is still current; no ids mean that it isn't and that

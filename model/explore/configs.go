@@ -37,6 +37,25 @@ const (
 	noPutOff       = "nothing is retried, snoozed or cancelled in this world"
 )
 
+// apart are the invariants and properties that only a world which has the thing can put to the test.
+var apart = map[string][]string{
+	noTransactions: {
+		"UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing", "ProducersDontInterfere", "OpenProducerKeepsItsSlot",
+	},
+	noStates: {"StateEndsWithItsAttempt"},
+	noShapes: {"ShapeFollowsTheJob", "DeadlinesAreKept"},
+	noPutOff: {"PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive"},
+}
+
+// leavingOut begins a world's list of what it can't put to the test.
+func leavingOut(reasons ...string) map[string]string {
+	untested := map[string]string{}
+	for _, reason := range reasons {
+		because(untested, reason, apart[reason]...)
+	}
+	return untested
+}
+
 // because gives one reason for several names.
 func because(untested map[string]string, reason string, names ...string) {
 	for _, name := range names {
@@ -50,12 +69,7 @@ func because(untested map[string]string, reason string, names ...string) {
 //
 // The ring of ready rows has more slots than it needs and is never turned: the view doesn't show it.
 func claimRing(name string, jobs, generations int) Config {
-	untested := map[string]string{}
-	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
-	because(untested, noStates, "StateEndsWithItsAttempt")
-	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
-	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
-		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	untested := leavingOut(noShapes, noStates, noPutOff, noTransactions)
 	because(untested, noQueueRing, "RetentionIsKept")
 	return Config{
 		Name:  name,
@@ -75,12 +89,7 @@ func claimRing(name string, jobs, generations int) Config {
 // lanes is about order and counts. Four lanes and limits of one and of all: a claim has to choose between queues,
 // priorities and places in a lane, after rescues have mixed them. Queues are alike, so half of the states will do.
 func lanes() Config {
-	untested := map[string]string{}
-	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
-	because(untested, noStates, "StateEndsWithItsAttempt")
-	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
-	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
-		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	untested := leavingOut(noShapes, noStates, noPutOff, noTransactions)
 	because(untested, noQueueRing, "RetentionIsKept")
 	because(untested, noRing, "OnlySpentIsPruned", "RowsAreInUnprunedGenerations", "OpenClaimKeepsItsSlots",
 		"SealedGetsNoNewRows", "RingIsNotOverrun")
@@ -102,12 +111,7 @@ func lanes() Config {
 // batches is about calls on several attempts: answers are paired with requests, limits cut a rescue in the middle,
 // and one call names open, closed and repeated attempts together (hazard 28). Its reads must change nothing.
 func batches() Config {
-	untested := map[string]string{}
-	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
-	because(untested, noStates, "StateEndsWithItsAttempt")
-	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
-	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
-		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	untested := leavingOut(noShapes, noStates, noPutOff, noTransactions)
 	because(untested, noQueueRing, "RetentionIsKept")
 	return Config{
 		Name:  "batches",
@@ -129,12 +133,7 @@ func batches() Config {
 // queueRing turns the ring of ready rows past its own length, so that slots are used again: what a prune must wait for,
 // what it carries on for its retention, what it counts, and what an operator retries meanwhile. Jobs come back into younger generations by rescue.
 func queueRing() Config {
-	untested := map[string]string{}
-	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
-	because(untested, noStates, "StateEndsWithItsAttempt")
-	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
-	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
-		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	untested := leavingOut(noShapes, noStates, noPutOff, noTransactions)
 	return Config{
 		Name:  "queue-ring",
 		About: "the ring of ready rows: prune proves that a slot is spent, keeps what retention asks for, counts the rest",
@@ -153,13 +152,10 @@ func queueRing() Config {
 // producers keeps transactions open while others enqueue, claim and turn the ring: P1 and P5. Two are open at once;
 // SERIALIZABLE behaves as REPEATABLE READ does, so one of them stands for both. Nothing is rescued, to keep it small.
 func producers() Config {
-	untested := map[string]string{}
-	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
+	untested := leavingOut(noPutOff, noShapes, noStates)
 	because(untested, noRescue, "NoJobIsTwice", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls",
 		"RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	because(untested, noFailure, "RetentionIsKept")
-	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
-	because(untested, noStates, "StateEndsWithItsAttempt")
 	return Config{
 		Name:  "producers",
 		About: "callers' transactions of every isolation level stay open while the ring turns",
@@ -181,12 +177,8 @@ func producers() Config {
 // shapes is about the two shapes of a claim and about deadlines: jobs with a time limit of their own and jobs with
 // their queue's meet in one claim, are closed on each path, and the claim ring turns under them.
 func shapes() Config {
-	untested := map[string]string{}
-	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
-		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
-	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
+	untested := leavingOut(noTransactions, noPutOff, noStates)
 	because(untested, "nothing is kept for its retention in this world", "RetentionIsKept")
-	because(untested, noStates, "StateEndsWithItsAttempt")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
 		Name:  "shapes",
@@ -208,13 +200,9 @@ func shapes() Config {
 // heartbeats is about what running attempts tell of themselves: who tells is alive for the stale sweep, and whatever ends
 // the attempt ends that, too.
 func heartbeats() Config {
-	untested := map[string]string{}
-	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
-	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
-		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
+	untested := leavingOut(noShapes, noTransactions, noPutOff)
 	because(untested, noQueueRing, "RetentionIsKept")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
-	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
 	return Config{
 		Name:  "heartbeats",
 		About: "attempts that tell of themselves, beside the sweep that looks for dead ones",
@@ -233,12 +221,8 @@ func heartbeats() Config {
 // outcomes is about how an attempt ends beside done and failed for good: its job waits outside of the ring, and comes back
 // to it behind others. The ring of ready rows turns meanwhile, so that an attempt's rows go before its job comes back.
 func outcomes() Config {
-	untested := map[string]string{}
-	because(untested, noTransactions, "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing",
-		"ProducersDontInterfere", "OpenProducerKeepsItsSlot")
-	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
+	untested := leavingOut(noTransactions, noShapes, noStates)
 	because(untested, "no retention in this world", "RetentionIsKept")
-	because(untested, noStates, "StateEndsWithItsAttempt")
 	return Config{
 		Name:  "outcomes",
 		About: "jobs for later, retries, snoozes, cancellations: what waits outside of the ring, and comes back or doesn't",
@@ -259,10 +243,7 @@ func outcomes() Config {
 // lifecycle offers all that there is but what has a world of its own, both rings turning: every action fires and every
 // other invariant and property is put to the test in one world. Its two jobs and one transaction meet in every order.
 func lifecycle() Config {
-	untested := map[string]string{}
-	because(untested, noShapes, "ShapeFollowsTheJob", "DeadlinesAreKept")
-	because(untested, noStates, "StateEndsWithItsAttempt")
-	because(untested, noPutOff, "PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive")
+	untested := leavingOut(noShapes, noStates, noPutOff)
 	return Config{
 		Name:  "lifecycle",
 		About: "everything at once",
