@@ -22,7 +22,8 @@ import (
 //   - a heartbeat passes over attempts that somebody is closing, and says so;
 //   - a promotion passes over rows that another one has locked, or that weren't committed when it began;
 //   - a rotation or prune is "blocked", and changes nothing, when another maintenance of any kind was under way, or
-//     somebody who locks the children of the slot;
+//     somebody who locks the children of the slot; a caller's transaction whose enqueue met a rotation keeps the lock on
+//     the slot that it didn't write into until it ends;
 //   - an operation that makes ready rows takes their places before it commits: beside rows of other operations under way
 //     at the same time they may stand in either order (hazard 2). The same is true of job numbers.
 
@@ -87,6 +88,9 @@ func (j *judging) mayBlock(i int) bool {
 		claims = true
 	}
 	for k := range j.done {
+		if !rotates && !claims && j.locksInVain(k) && j.precedes(k, i) && !j.endPrecedes(k, i) {
+			return true
+		}
 		if !j.overlaps(i, k) {
 			continue
 		}
@@ -100,6 +104,38 @@ func (j *judging) mayBlock(i int) bool {
 		default:
 			if !rotates {
 				return true
+			}
+		}
+	}
+	return false
+}
+
+// locksInVain says whether operation k is an enqueue in a caller's transaction which may have locked the slot that was
+// current before a rotation, and then written into the next one.
+func (j *judging) locksInVain(k int) bool {
+	if !isA[model.EnqueueTx](j.done[k]) {
+		return false
+	}
+	for r := range j.done {
+		if isA[model.RotateQueue](j.done[r]) && j.done[r].Answer.Status == model.Rotated && j.overlaps(k, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// endPrecedes says whether the caller's transaction that operation k belongs to had ended before operation i began.
+func (j *judging) endPrecedes(k, i int) bool {
+	tx := j.done[k].Operation.Action.(model.EnqueueTx).Tx
+	for e := range j.done {
+		switch a := j.done[e].Operation.Action.(type) {
+		case model.Commit:
+			if a.Tx == tx {
+				return j.precedes(e, i)
+			}
+		case model.Rollback:
+			if a.Tx == tx {
+				return j.precedes(e, i)
 			}
 		}
 	}
