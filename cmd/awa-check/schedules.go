@@ -88,7 +88,7 @@ func (f *schedulesFlags) options() (schedule.Options, error) {
 	case f.exhaustive:
 		o.Mode = &schedule.Mode{Kind: schedule.Exhausted}
 	case f.reduced:
-		o.Mode = &schedule.Mode{Kind: schedule.Reduced}
+		o.Mode = &schedule.Mode{Kind: schedule.Bounded, Preemptions: 1}
 	case f.preemptions >= 0:
 		o.Mode = &schedule.Mode{Kind: schedule.Bounded, Preemptions: f.preemptions}
 	case f.pct != 0:
@@ -179,7 +179,8 @@ func scheduleProblems(r *schedule.Result, out string) (problems []string) {
 		r.Scenario, r.Why.What, r.Why.Detail, r.Story, path, path))
 }
 
-// schedulesLayer is L4: in a short time the scenarios of two sessions, reduced; else all of them, as their files say.
+// schedulesLayer is L4: in a short time the scenarios of two sessions, with one preemption; else all of them, as their
+// files say.
 func schedulesLayer() layers.Layer {
 	return layers.Layer{ID: "L4", Name: "schedules", Run: func(ctx context.Context, s layers.Settings) (layers.Outcome, error) {
 		scenarios, err := schedule.Scenarios()
@@ -189,7 +190,7 @@ func schedulesLayer() layers.Layer {
 		var o schedule.Options
 		switch s.Profile {
 		case layers.Quick:
-			o.Mode = &schedule.Mode{Kind: schedule.Reduced}
+			o.Mode = &schedule.Mode{Kind: schedule.Bounded, Preemptions: 1}
 			scenarios = slices.DeleteFunc(scenarios, func(sc *schedule.Scenario) bool { return len(sc.Sessions) > 2 })
 		case layers.Standard:
 			o.Budget = time.Minute
