@@ -42,7 +42,7 @@ type Job struct {
 	Message     *string
 	Metadata    json.RawMessage
 	FinalizedAt *time.Time // once it is completed or failed
-	RunAt       *time.Time // while it is deferred: when it is due
+	RunAt       *time.Time // when it is due, while it is deferred; when it was, if it was cancelled then
 	Errors      []JobError // the newest twenty, oldest first
 }
 

@@ -3,12 +3,19 @@ package model
 // RotateQueue and RotateClaims move a ring on, when the next slot is free and there is something to move away
 // from.
 
-// RotateQueue counts committed ready rows: those of an open producer are as unseen here as anywhere.
+// RotateQueue counts committed ready rows: those of an open producer are as unseen here as anywhere. Beside them stand
+// wide ends. A cancelled one waits for a prune like any history; a ring that has nothing but failed ones need not turn:
+// each turn would write them anew.
 func (a RotateQueue) apply(s Store) (Result, error) {
 	v := s.Vars()
 	rows := 0
 	for gen := v.Queue.Pruned; gen <= v.Queue.Generation; gen++ {
 		rows += s.QueueSlot(gen).Committed
+		for t := range s.TerminalsIn(gen) {
+			if t.State != Failed {
+				rows++ // of a ready row that is counted, or wide
+			}
+		}
 	}
 	status := rotate(&v.Queue, s.Config().QueueSlots, rows == 0)
 	s.SetVars(v)

@@ -1,0 +1,207 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/awa-engine/awa/engine"
+)
+
+// A matrixOperation is tried on one job. It is named after its method, and what it was asked for where there are several.
+type matrixOperation struct {
+	name string
+	run  func(*subject) string // the answer
+}
+
+// matrixOperations in the order of the file. Sweeps are given time and budget enough to take what they may.
+var matrixOperations = []matrixOperation{
+	{"Complete", func(s *subject) string { return s.closes(s.Complete(s.t.Context(), []engine.Receipt{s.receipt})) }},
+	{"Fail", func(s *subject) string {
+		return s.closes(s.Fail(s.t.Context(), []engine.Failure{{Receipt: s.receipt, Message: "m"}}))
+	}},
+	{"Retry", func(s *subject) string {
+		return s.closes(s.Retry(s.t.Context(), []engine.Retrial{{Receipt: s.receipt, Message: "m"}}))
+	}},
+	{"Snooze", func(s *subject) string {
+		return s.closes(s.Snooze(s.t.Context(), []engine.Snoozing{{Receipt: s.receipt, For: time.Minute}}))
+	}},
+	{"Heartbeat", func(s *subject) string { return s.closes(s.Heartbeat(s.t.Context(), []engine.Receipt{s.receipt})) }},
+	{"Progress", func(s *subject) string {
+		return label(s.Progress(s.t.Context(), s.receipt, engine.ProgressReport{Percent: 50}))
+	}},
+	{"Cancel", func(s *subject) string {
+		results, err := s.Cancel(s.t.Context(), []int64{s.id})
+		s.must(err)
+		return label(results[0].Err)
+	}},
+	{"Claim", func(s *subject) string {
+		attempts, err := s.Claim(s.t.Context(), s.queue, 10)
+		s.must(err)
+		return fmt.Sprintf("%d claimed", len(attempts))
+	}},
+	{"Promote", func(s *subject) string {
+		s.clock.advance(2 * time.Hour)
+		n, err := s.Promote(s.t.Context(), 10)
+		s.must(err)
+		return fmt.Sprintf("%d promoted", n)
+	}},
+	{"RescueStale", func(s *subject) string {
+		s.clock.advance(time.Second)
+		return s.rescues(s.Engine.RescueStale(s.t.Context(), 0, 10))
+	}},
+	{"RescueStale young", func(s *subject) string { return s.rescues(s.Engine.RescueStale(s.t.Context(), 48*time.Hour, 10)) }},
+	{"RescueDeadline", func(s *subject) string { return s.rescues(s.Engine.RescueDeadline(s.t.Context(), 10)) }},
+	{"RotateQueue", func(s *subject) string {
+		out, err := s.RotateQueue(s.t.Context())
+		s.must(err)
+		return string(out.Status)
+	}},
+	{"RotateClaims", func(s *subject) string {
+		out, err := s.RotateClaims(s.t.Context())
+		s.must(err)
+		return string(out.Status)
+	}},
+	{"RotateDue", func(s *subject) string {
+		s.clock.advance(time.Hour)
+		queue, claims, err := s.RotateDue(s.t.Context(), engine.RotationPolicy{})
+		s.must(err)
+		return fmt.Sprintf("%s, %s", queue.Status, claims.Status)
+	}},
+	{"PruneQueue", func(s *subject) string { return s.prunes(0) }},
+	{"PruneQueue with retention", func(s *subject) string { return s.prunes(time.Hour) }},
+	{"PruneQueueDue", func(s *subject) string {
+		out, err := s.PruneQueueDue(s.t.Context(), 0)
+		s.must(err)
+		return string(out.Status)
+	}},
+	{"PruneClaims", func(s *subject) string {
+		_, err := s.RotateClaims(s.t.Context())
+		s.must(err)
+		out, err := s.Engine.PruneClaims(s.t.Context())
+		s.must(err)
+		return string(out.Status)
+	}},
+	{"TrimLedger", func(s *subject) string {
+		_, err := s.TrimLedger(s.t.Context()) // how many rows it drops depends on the cells before
+		return label(err)
+	}},
+	{"RetryFailed by ids", func(s *subject) string { return s.retries(engine.FailedJobs{IDs: []int64{s.id}}) }},
+	{"RetryFailed by queue", func(s *subject) string { return s.retries(engine.FailedJobs{Queue: s.queue}) }},
+	{"RetryFailed by kind", func(s *subject) string { return s.retries(engine.FailedJobs{Kind: "k"}) }},
+	{"EnqueueUnique", func(s *subject) string {
+		return s.enqueued(s.EnqueueUnique(s.t.Context(), []engine.JobParams{s.twin()}))
+	}},
+	{"EnqueueUniqueTx", func(s *subject) string {
+		var all []engine.Enqueued
+		err := pgx.BeginFunc(s.t.Context(), s.pool, func(tx pgx.Tx) (err error) {
+			all, err = s.EnqueueUniqueTx(s.t.Context(), tx, s.twin())
+			return err
+		})
+		return s.enqueued(all, err)
+	}},
+	{"Job", func(s *subject) string { return s.describe() }},
+	{"Counts", func(s *subject) string {
+		now := s.counts()
+		for name, n := range now {
+			if n != s.base[name] {
+				return name
+			}
+		}
+		return "none"
+	}},
+}
+
+// label is an error's family.
+func label(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	for name, family := range map[string]error{
+		"stale": engine.ErrStale, "invalid": engine.ErrInvalid, "not found": engine.ErrNotFound,
+		"wrong state": engine.ErrWrongState, "busy": engine.ErrBusy,
+	} {
+		if errors.Is(err, family) {
+			return name
+		}
+	}
+	return err.Error()
+}
+
+func (s *subject) closes(results []engine.Result, err error) string {
+	if err != nil {
+		return label(err)
+	}
+	return label(results[0].Err)
+}
+
+func (s *subject) rescues(out engine.RescueOutcome, err error) string {
+	s.must(err)
+	return fmt.Sprintf("requeued %d, failed %d, busy %d", out.Requeued, out.Failed, out.Busy)
+}
+
+// prunes turns the ring once and prunes for as long as anything can be pruned: the first answer counts, and what is
+// carried.
+func (s *subject) prunes(retention time.Duration) string {
+	_, err := s.RotateQueue(s.t.Context())
+	s.must(err)
+	var told string
+	for {
+		out, err := s.Engine.PruneQueue(s.t.Context(), retention)
+		s.must(err)
+		if out.Status != engine.Pruned {
+			if told == "" {
+				told = string(out.Status)
+			}
+			return told
+		}
+		told = string(out.Status)
+		if out.CarriedFailedRows > 0 {
+			return fmt.Sprintf("%s, %d carried", out.Status, out.CarriedFailedRows)
+		}
+	}
+}
+
+func (s *subject) retries(which engine.FailedJobs) string {
+	out, err := s.RetryFailed(s.t.Context(), which, 10)
+	s.must(err)
+	return fmt.Sprintf("%d of %d", len(out.Retried), out.Matched)
+}
+
+// enqueued keeps the jobs that were made, for the counts and the end.
+func (s *subject) enqueued(all []engine.Enqueued, err error) string {
+	s.must(err)
+	if all[0].Existing {
+		return "existing"
+	}
+	s.others = append(s.others, all[0].ID)
+	return "new"
+}
+
+// describe says what Job knows beyond the state.
+func (s *subject) describe() string {
+	j, err := s.Engine.Job(s.t.Context(), s.id)
+	if err != nil {
+		return label(err)
+	}
+	told := string(j.State)
+	for _, part := range []struct {
+		name  string
+		known bool
+	}{
+		{"claimed_at", j.ClaimedAt != nil},
+		{"deadline_at", j.DeadlineAt != nil},
+		{"heartbeat_at", j.HeartbeatAt != nil},
+		{"percent", j.Percent != nil},
+		{"run_at", j.RunAt != nil},
+		{"finalized_at", j.FinalizedAt != nil},
+		{"errors", len(j.Errors) > 0},
+	} {
+		if part.known {
+			told += " " + part.name
+		}
+	}
+	return told
+}
