@@ -17,6 +17,7 @@ const Infinite = 1 << 40
 //     where it isn't. No two are alike, so that the order survives what renames jobs;
 //   - the deadline of an open claim is its rank among theirs. Where all limits are equal, which is what a world must
 //     keep to, the deadline of a later claim comes later;
+//   - the timeout of a wait is its rank among theirs, under the same condition;
 //   - other times are 0: a closed claim's no rule reads; a failed row's is read only under a retention, which
 //     is 0 or [Infinite] here;
 //   - seqs and receipts are ranks;
@@ -32,11 +33,11 @@ func (f *Flat) Normalize() {
 	for i := range f.entries {
 		f.entries[i].Batch = min(f.entries[i].Batch, 1)
 	}
-	var times, deadlines ranking
+	var times, deadlines, timeouts ranking
 	for _, c := range f.claims {
 		if c.Outcome == Open {
 			times.add(c.ClaimedAt)
-			if a, ok := f.AttemptState(c.ID()); ok {
+			if a, ok := f.AttemptState(c.ID()); ok && a.Heartbeat != 0 {
 				times.add(a.Heartbeat)
 			}
 		}
@@ -44,8 +45,14 @@ func (f *Flat) Normalize() {
 			deadlines.add(c.Deadline)
 		}
 	}
+	for _, l := range f.leases {
+		if l.Timeout != 0 {
+			timeouts.add(l.Timeout)
+		}
+	}
 	times.sort()
 	deadlines.sort()
+	timeouts.sort()
 	for i := range f.claims {
 		c := &f.claims[i]
 		c.Batch = 1
@@ -59,7 +66,14 @@ func (f *Flat) Normalize() {
 		}
 	}
 	for i := range f.states {
-		f.states[i].Heartbeat = times.rank(f.states[i].Heartbeat)
+		if a := &f.states[i]; a.Heartbeat != 0 { // an early callback alone is none
+			a.Heartbeat = times.rank(a.Heartbeat)
+		}
+	}
+	for i := range f.leases {
+		if l := &f.leases[i]; l.Timeout != 0 {
+			l.Timeout = timeouts.rank(l.Timeout)
+		}
 	}
 	for i := range f.terminals {
 		f.terminals[i].FinalizedAt = 0

@@ -135,8 +135,35 @@ type Progress struct {
 	Now      int
 }
 
+// Park lets an open attempt wait for the callback that has Token, for at most Timeout if that isn't 0. It needs no heartbeat
+// while it waits. A callback that has come already is delivered at once.
+//
+// The answer is a [WaitAnswer]. Disabled with a token outside of 1 to [MaxToken], or a negative timeout.
+type Park struct {
+	Attempt AttemptID
+	Token   int
+	Timeout int
+	Now     int
+}
+
+// Resume is the callback of an attempt's token: the wait is over, and the same attempt goes on. One that comes before its
+// park is kept for it.
+//
+// The answer is a [WaitAnswer]. Disabled with a token outside of 1 to [MaxToken].
+type Resume struct {
+	Attempt AttemptID
+	Token   int
+	Now     int
+}
+
+// CallbackTimeout closes parked attempts whose timeout is Now or before, up to Limit of them, and routes their jobs on as
+// [RescueStale] does.
+//
+// The answer is [RescuedCount]. Disabled with a limit less than 1.
+type CallbackTimeout struct{ Limit, Now int }
+
 // RescueStale closes attempts whose newest sign of life, the claim or a heartbeat, is before Now-Older, up to Limit of them, oldest first, and routes
-// their jobs on. It can't see whether a worker lives: what it closes may still be worked on, and is told so later.
+// their jobs on. A parked attempt is never stale. It can't see whether a worker lives: what it closes may still be worked on, and is told so later.
 //
 // The answer is [RescuedCount]. Disabled with a limit less than 1.
 type RescueStale struct{ Older, Limit, Now int }
@@ -147,11 +174,12 @@ type RescueStale struct{ Older, Limit, Now int }
 // The answer is [RescuedCount]. Disabled with a limit less than 1.
 type RescueDeadline struct{ Limit, Now int }
 
-// RotateQueue and RotateClaims move a ring on by one generation, so that the one before can be pruned one day. The
+// RotateQueue, RotateClaims and RotateLeases move a ring on by one generation, so that the one before can be pruned one day. The
 // answer is a [Status]; nothing disables them.
 type (
 	RotateQueue  struct{ Now int }
 	RotateClaims struct{ Now int }
+	RotateLeases struct{ Now int }
 )
 
 // PruneQueue truncates the oldest sealed queue generation, when it is spent. Failed rows that are younger than
@@ -161,6 +189,10 @@ type PruneQueue struct{ Retention, Now int }
 // PruneClaims truncates the oldest sealed claim generation when each of its claims is closed. The answer is a
 // [Status]; nothing disables it.
 type PruneClaims struct{ Now int }
+
+// PruneLeases truncates the oldest sealed lease generation when nobody waits in it. The answer is a [Status]; nothing
+// disables it.
+type PruneLeases struct{ Now int }
 
 // RetryFailed makes failed jobs available again, up to Limit of them, lowest id first: those of a queue, or those of a
 // kind (every job here is of kind "k"), or those that are named.

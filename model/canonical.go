@@ -16,6 +16,7 @@ import (
 //
 //	queue_ring generation=0 pruned=0
 //	claim_ring generation=1 pruned=0
+//	lease_ring generation=0 pruned=0
 //	rollup queue=a completed=0 failed=0
 //	ready lane=a/1 seq=1 generation=0 job=1 lease=0 … handed_out=true
 //	ready lane=a/1 seq=2 generation=0 job=2 lease=0 … handed_out=false
@@ -37,6 +38,7 @@ func Canonical(s Store) string {
 	}
 	ring("queue_ring", f.vars.Queue)
 	ring("claim_ring", f.vars.Claims)
+	ring("lease_ring", f.vars.Leases)
 	for queue, r := range f.rollups {
 		fmt.Fprintf(&b, "rollup queue=%s completed=%d failed=%d\n", f.config.Queues[queue], r.Completed, r.Failed)
 	}
@@ -52,6 +54,9 @@ func Canonical(s Store) string {
 	}
 	for _, t := range f.terminals {
 		shape := given("limit", t.Limit)
+		if t.Leased {
+			shape += " leased=true"
+		}
 		if t.Wide {
 			shape += " wide=true"
 		}
@@ -60,7 +65,12 @@ func Canonical(s Store) string {
 			f.config.LaneName(t.Lane), t.Seq, t.Gen, t.Job, t.Lease, t.Attempt, t.MaxAttempts, t.State, t.FinalizedAt, shape)
 	}
 	for _, a := range f.states {
-		fmt.Fprintf(&b, "attempt job=%d lease=%d heartbeat=%d percent=%d\n", a.Job, a.Lease, a.Heartbeat, a.Percent)
+		fmt.Fprintf(&b, "attempt job=%d lease=%d heartbeat=%d percent=%d%s%s%s\n", a.Job, a.Lease, a.Heartbeat, a.Percent,
+			given("leased", one(a.Leased)), given("early", a.Early), given("callback", a.Callback))
+	}
+	for _, l := range f.leases {
+		fmt.Fprintf(&b, "lease generation=%d lane=%s job=%d lease=%d token=%d%s\n",
+			l.Gen, f.config.LaneName(l.Lane), l.Job, l.Lease, l.Token, given("timeout", l.Timeout))
 	}
 	for _, d := range f.deferred {
 		fmt.Fprintf(&b, "deferred job=%d lane=%s lease=%d attempt=%d max_attempts=%d state=%s run_at=%d%s\n",

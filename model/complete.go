@@ -6,10 +6,18 @@ package model
 
 func (a Complete) apply(s Store) (Result, error) {
 	return closeAll(s, a.Attempts, func(c ClaimRow) bool {
-		closeClaim(s, c, Completed)
-		finalize(s, c, Completed, a.Now)
+		complete(s, c, a.Now)
 		return false
 	}), nil
+}
+
+// complete writes a success: of an attempt that had a lease, which the claim's batch knows nothing of, as a row of its own.
+func complete(s Store, c ClaimRow, now int) {
+	row, _ := s.AttemptState(c.ID())
+	closeClaim(s, c, Completed)
+	t := endOf(s, c, Completed, now)
+	t.Leased = row.Leased
+	s.AddTerminal(t)
 }
 
 // Fail ends the job whatever attempts it has left: going back to ready is what rescue does.
@@ -55,15 +63,18 @@ func closeClaim(s Store, c ClaimRow, outcome Outcome) {
 	c.Outcome = outcome
 	s.PutClaim(c)
 	s.DropAttemptState(c.ID())
+	s.DropLease(c.ID()) // wherever it is: the token ends with its attempt
 }
 
 // finalize writes the job's end into the generation of its ready row, which the claim, open until this moment,
 // has kept from being pruned.
-func finalize(s Store, c ClaimRow, state Outcome, now int) {
+func finalize(s Store, c ClaimRow, state Outcome, now int) { s.AddTerminal(endOf(s, c, state, now)) }
+
+func endOf(s Store, c ClaimRow, state Outcome, now int) TerminalRow {
 	e, _ := s.NewestEntry(c.Job) // the claim was open, so the row that it was made of is there
-	s.AddTerminal(TerminalRow{
+	return TerminalRow{
 		Lane: c.Lane, Seq: c.Seq, Gen: c.ReadyGen,
 		Job: c.Job, Lease: c.Lease, Attempt: c.Attempt, MaxAttempts: c.MaxAttempts,
 		State: state, FinalizedAt: now, Limit: e.Limit,
-	})
+	}
 }

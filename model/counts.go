@@ -1,7 +1,7 @@
 package model
 
 // CountsOf computes a queue's counts from the numbers of rows in each table, by the same sums as the engine's
-// one statement: a waiting job is a ready row without evidence, a running one a claim without a closure. That
+// one statement: a job to hand out is a ready row without evidence, a running one a claim without a closure and without a lease. That
 // the sums also count jobs, one by one, is an invariant (P9), not an assumption.
 func (a CountsOf) apply(s Store) (Result, error) {
 	lane, ok := s.Config().Lane(a.Queue, 1)
@@ -20,7 +20,8 @@ func countsOf(s Store, queue int) Counts {
 		Scheduled:       t.Scheduled,
 		Retryable:       t.Retryable,
 		Cancelled:       t.Cancelled,
-		Running:         t.Claims - t.Closures,
+		Running:         t.Claims - t.Closures - t.Waiting,
+		Waiting:         t.Waiting,
 		Completed:       t.Completed,
 		Failed:          t.Failed,
 		PrunedCompleted: r.Completed,

@@ -9,7 +9,7 @@
 //
 //   - state.go: the rows, the rings and the counters, each with the rule that binds it;
 //   - store.go: the few reads and writes that the rules are written over;
-//   - enqueue.go, claim.go, complete.go, reschedule.go, cancel.go, rescue.go, rotate.go, prune.go, counts.go, job.go: the rules, once;
+//   - enqueue.go, claim.go, complete.go, reschedule.go, cancel.go, lease.go, rescue.go, rotate.go, prune.go, counts.go, job.go: the rules, once;
 //   - flat.go and mutable.go: the two stores, one to be encoded and copied, one to live long and to undo;
 //   - invariants.go and properties.go: what must hold of every state, and of every step;
 //   - canonical.go: a state as text, to be compared with a database;
@@ -25,12 +25,15 @@
 //	           RescueStale -> ready again while attempts are left, else failed
 //	           Retry       -> deferred while attempts are left, else failed
 //	           Snooze      -> deferred, and the attempt doesn't count
+//	           Park        -> waiting: the same attempt, with a lease
+//	waiting    Resume      -> running: the same attempt
+//	           CallbackTimeout -> as RescueStale, and all that ends a running attempt but RescueStale
 //	any of these, Cancel   -> cancelled
 //	completed  PruneQueue  -> a number in the rollup
 //	failed     PruneQueue  -> a number in the rollup, once it is older than its retention
 //
-// A claim's record lives in a ring of its own, which RotateClaims and PruneClaims turn. Each arrow only adds rows,
-// until a whole slot goes.
+// A claim's record lives in a ring of its own, which RotateClaims and PruneClaims turn, and a lease in a third. Each arrow only adds rows,
+// until a whole slot goes; but for those of waiting, which add and take a lease.
 //
 // # How it judges
 //

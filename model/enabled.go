@@ -13,7 +13,7 @@ type Bounds struct {
 	Jobs int
 	// QueueGenerations and ClaimGenerations are the highest generation of each ring. To see a slot used again,
 	// it takes as many as the ring has slots.
-	QueueGenerations, ClaimGenerations int
+	QueueGenerations, ClaimGenerations, LeaseGenerations int
 
 	// Each kind of job that is enqueued: every queue with every priority with every max_attempts.
 	Queues                  []string
@@ -31,6 +31,9 @@ type Bounds struct {
 
 	// RetryBelow is the run_lease from which a failed job isn't retried any more: it keeps a world finite.
 	RetryBelow int
+	// Tokens are how many callbacks each attempt may wait for, Timeout how long a wait may take; every park is tried without
+	// one, too.
+	Tokens, Timeout int
 	// PutOffs is the run_lease from which an attempt is neither retried nor snoozed any more.
 	PutOffs int
 
@@ -173,6 +176,7 @@ func (o *offer) workers() {
 	for _, c := range o.store.Claims() {
 		known = append(known, c.ID())
 		o.closes(c.ID())
+		o.waits(c.ID())
 	}
 	if o.bounds.Batches && len(known) > 1 {
 		o.closes(append(known, known[len(known)-1])...)
@@ -197,6 +201,21 @@ func (o *offer) closes(attempts ...AttemptID) {
 	}
 	if o.allows("Progress") {
 		o.add(Progress{Attempts: attempts, Percent: 50, Now: o.now})
+	}
+}
+
+// waits: an attempt parks for each of its callbacks, and each comes at any time: before the park, twice, or too late.
+func (o *offer) waits(id AttemptID) {
+	for token := 1; token <= o.bounds.Tokens; token++ {
+		if o.allows("Park") {
+			o.add(Park{Attempt: id, Token: token, Now: o.now})
+			if o.bounds.Timeout > 0 {
+				o.add(Park{Attempt: id, Token: token, Timeout: o.bounds.Timeout, Now: o.now})
+			}
+		}
+		if o.allows("Resume") {
+			o.add(Resume{Attempt: id, Token: token, Now: o.now})
+		}
 	}
 }
 
@@ -228,6 +247,7 @@ func (o *offer) maintenance() {
 	if o.allows("RotateClaims") && o.vars.Claims.Generation < o.bounds.ClaimGenerations {
 		o.add(RotateClaims{Now: o.now})
 	}
+	o.leases()
 	if o.allows("PruneQueue") {
 		for _, retention := range o.bounds.Retentions {
 			o.add(PruneQueue{Retention: retention, Now: o.now})
@@ -240,6 +260,31 @@ func (o *offer) maintenance() {
 	if o.allows("Cancel") {
 		for job := 1; job < o.vars.NextJob; job++ {
 			o.add(Cancel{Jobs: []int{job}, Now: o.now})
+		}
+	}
+}
+
+// leases: what maintenance does for those who wait. A sweep is tried at each time at which a wait times out.
+func (o *offer) leases() {
+	if o.allows("RotateLeases") && o.vars.Leases.Generation < o.bounds.LeaseGenerations {
+		o.add(RotateLeases{Now: o.now})
+	}
+	if o.allows("PruneLeases") {
+		o.add(PruneLeases{Now: o.now})
+	}
+	if !o.allows("CallbackTimeout") {
+		return
+	}
+	var times ranking
+	for _, l := range o.store.Leases() {
+		if l.Timeout != 0 {
+			times.add(l.Timeout)
+		}
+	}
+	times.sort()
+	for _, time := range times {
+		for _, limit := range o.bounds.RescueLimits {
+			o.add(CallbackTimeout{Limit: limit, Now: time})
 		}
 	}
 }

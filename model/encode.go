@@ -21,6 +21,8 @@ func (v *Vars) numbers(visit func(*int)) {
 	visit(&v.Queue.Pruned)
 	visit(&v.Claims.Generation)
 	visit(&v.Claims.Pruned)
+	visit(&v.Leases.Generation)
+	visit(&v.Leases.Pruned)
 	visit(&v.NextJob)
 	visit(&v.NextBatch)
 	visit(&v.NextReceipt)
@@ -72,6 +74,7 @@ func (t *TerminalRow) numbers(visit func(*int)) {
 	t.State.number(visit)
 	visit(&t.FinalizedAt)
 	visit(&t.Limit)
+	visitFlag(&t.Leased, visit)
 	visitFlag(&t.Wide, visit)
 }
 
@@ -101,6 +104,18 @@ func (a *AttemptRow) numbers(visit func(*int)) {
 	visit(&a.Lease)
 	visit(&a.Heartbeat)
 	visit(&a.Percent)
+	visitFlag(&a.Leased, visit)
+	visit(&a.Early)
+	visit(&a.Callback)
+}
+
+func (l *LeaseRow) numbers(visit func(*int)) {
+	visit(&l.Job)
+	visit(&l.Lease)
+	visit(&l.Lane)
+	visit(&l.Gen)
+	visit(&l.Token)
+	visit(&l.Timeout)
 }
 
 func (u *UniqueRow) numbers(visit func(*int)) {
@@ -148,6 +163,7 @@ func (f *Flat) numbers(visit func(*int)) {
 	walkTable(&f.deferred, visit, (*DeferredRow).numbers)
 	walkTable(&f.txs, visit, (*TxRow).numbers)
 	walkTable(&f.states, visit, (*AttemptRow).numbers)
+	walkTable(&f.leases, visit, (*LeaseRow).numbers)
 	walkTable(&f.uniques, visit, (*UniqueRow).numbers)
 }
 

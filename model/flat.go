@@ -25,6 +25,7 @@ type Flat struct {
 	deferred  []DeferredRow
 	txs       []TxRow
 	states    []AttemptRow
+	leases    []LeaseRow
 	uniques   []UniqueRow
 }
 
@@ -56,6 +57,7 @@ func Snapshot(s Store) *Flat {
 	f.deferred = append(f.deferred, s.DeferredRows()...)
 	f.txs = append(f.txs, s.Txs()...)
 	f.states = append(f.states, s.AttemptStates()...)
+	f.leases = append(f.leases, s.Leases()...)
 	f.uniques = append(f.uniques, s.Uniques()...)
 	return f
 }
@@ -71,6 +73,7 @@ func (f *Flat) CopyFrom(from *Flat) {
 	f.deferred = append(f.deferred[:0], from.deferred...)
 	f.txs = append(f.txs[:0], from.txs...)
 	f.states = append(f.states[:0], from.states...)
+	f.leases = append(f.leases[:0], from.leases...)
 	f.uniques = append(f.uniques[:0], from.uniques...)
 }
 
@@ -106,6 +109,15 @@ func (f *Flat) DropAttemptState(id AttemptID) {
 	}
 }
 
+func (f *Flat) PutLease(l LeaseRow) { f.leases = put(f.leases, l, byWait) }
+
+// DropLease looks first, as DropAttemptState does.
+func (f *Flat) DropLease(id AttemptID) {
+	if l, ok := f.Lease(id); ok {
+		f.leases = drop(f.leases, l, byWait)
+	}
+}
+
 // AddTerminal never replaces: see [Store].
 func (f *Flat) AddTerminal(t TerminalRow) {
 	i, _ := slices.BinarySearchFunc(f.terminals, t, byEnd)
@@ -130,6 +142,11 @@ func (f *Flat) DropClaimGeneration(gen int) {
 	f.claims = slices.DeleteFunc(f.claims, func(c ClaimRow) bool { return c.Gen == gen })
 }
 
+// DropLeaseGeneration takes leases that are there, too, if it is told to.
+func (f *Flat) DropLeaseGeneration(gen int) {
+	f.leases = slices.DeleteFunc(f.leases, func(l LeaseRow) bool { return l.Gen == gen })
+}
+
 // One row by its name. Where a wrong rule made two, the last one answers.
 
 func (f *Flat) Tx(id int) (TxRow, bool) {
@@ -151,6 +168,10 @@ func (f *Flat) Claim(id AttemptID) (ClaimRow, bool) {
 
 func (f *Flat) AttemptState(id AttemptID) (AttemptRow, bool) {
 	return last(f.states, func(a AttemptRow) bool { return a.ID() == id })
+}
+
+func (f *Flat) Lease(id AttemptID) (LeaseRow, bool) {
+	return last(f.leases, func(l LeaseRow) bool { return l.ID() == id })
 }
 
 func (f *Flat) Terminal(job int) (TerminalRow, bool) {
@@ -222,6 +243,14 @@ func (f *Flat) ClaimSlot(gen int) ClaimSlot {
 	return slot
 }
 
+func (f *Flat) LeaseSlot(gen int) LeaseSlot {
+	var slot LeaseSlot
+	for _, l := range f.leases {
+		slot.Waiting += one(l.Gen == gen)
+	}
+	return slot
+}
+
 func (f *Flat) Tally(queue int) Tally {
 	var t Tally
 	for _, e := range f.entries {
@@ -249,6 +278,9 @@ func (f *Flat) Tally(queue int) Tally {
 			t.Retryable += one(d.State == JobRetryable)
 		}
 	}
+	for _, l := range f.leases {
+		t.Waiting += one(l.Lane/Priorities == queue)
+	}
 	return t
 }
 
@@ -260,6 +292,7 @@ func (f *Flat) Terminals() []TerminalRow    { return f.terminals }
 func (f *Flat) DeferredRows() []DeferredRow { return f.deferred }
 func (f *Flat) Txs() []TxRow                { return f.txs }
 func (f *Flat) AttemptStates() []AttemptRow { return f.states }
+func (f *Flat) Leases() []LeaseRow          { return f.leases }
 func (f *Flat) Uniques() []UniqueRow        { return f.uniques }
 
 // The orders of the tables, and of what rules take from them.
@@ -294,6 +327,11 @@ func byDue(a, b DeferredRow) int {
 }
 
 func byAttempt(a, b AttemptRow) int {
+	return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Lease, b.Lease))
+}
+
+// byWait: an attempt waits for one thing at a time.
+func byWait(a, b LeaseRow) int {
 	return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Lease, b.Lease))
 }
 

@@ -28,6 +28,7 @@ type keys interface {
 	optionalWord(key string, value *string)
 	isolation(key string, value *Isolation)
 	attempts(key string, value *[]AttemptID)
+	attempt(key string, value *AttemptID)
 	optionalJobs(key string, value *[]int)
 }
 
@@ -113,6 +114,24 @@ func (a *Cancel) keys(k keys) {
 	k.number("now", &a.Now)
 }
 
+func (a *Park) keys(k keys) {
+	k.attempt("attempt", &a.Attempt)
+	k.number("token", &a.Token)
+	k.optionalNumber("timeout", &a.Timeout)
+	k.number("now", &a.Now)
+}
+
+func (a *Resume) keys(k keys) {
+	k.attempt("attempt", &a.Attempt)
+	k.number("token", &a.Token)
+	k.number("now", &a.Now)
+}
+
+func (a *CallbackTimeout) keys(k keys) {
+	k.number("limit", &a.Limit)
+	k.number("now", &a.Now)
+}
+
 func (a *RescueStale) keys(k keys) {
 	k.number("older", &a.Older)
 	k.number("limit", &a.Limit)
@@ -126,6 +145,7 @@ func (a *RescueDeadline) keys(k keys) {
 
 func (a *RotateQueue) keys(k keys)  { k.number("now", &a.Now) }
 func (a *RotateClaims) keys(k keys) { k.number("now", &a.Now) }
+func (a *RotateLeases) keys(k keys) { k.number("now", &a.Now) }
 
 func (a *PruneQueue) keys(k keys) {
 	k.number("retention", &a.Retention)
@@ -141,91 +161,107 @@ func (a *RetryFailed) keys(k keys) {
 }
 
 func (a *PruneClaims) keys(k keys) { k.number("now", &a.Now) }
+func (a *PruneLeases) keys(k keys) { k.number("now", &a.Now) }
 func (a *CountsOf) keys(k keys)    { k.word("queue", &a.Queue) }
 func (a *JobOf) keys(k keys)       { k.number("job", &a.Job) }
 func (*TrimLedger) keys(keys)      {}
 func (*Reopen) keys(keys)          {}
 
-func (Enqueue) Name() string        { return "Enqueue" }
-func (Begin) Name() string          { return "Begin" }
-func (EnqueueTx) Name() string      { return "EnqueueTx" }
-func (Commit) Name() string         { return "Commit" }
-func (Rollback) Name() string       { return "Rollback" }
-func (Promote) Name() string        { return "Promote" }
-func (Claim) Name() string          { return "Claim" }
-func (Complete) Name() string       { return "Complete" }
-func (Fail) Name() string           { return "Fail" }
-func (Heartbeat) Name() string      { return "Heartbeat" }
-func (Progress) Name() string       { return "Progress" }
-func (Retry) Name() string          { return "Retry" }
-func (Snooze) Name() string         { return "Snooze" }
-func (Cancel) Name() string         { return "Cancel" }
-func (RescueStale) Name() string    { return "RescueStale" }
-func (RescueDeadline) Name() string { return "RescueDeadline" }
-func (RotateQueue) Name() string    { return "RotateQueue" }
-func (RotateClaims) Name() string   { return "RotateClaims" }
-func (PruneQueue) Name() string     { return "PruneQueue" }
-func (PruneClaims) Name() string    { return "PruneClaims" }
-func (RetryFailed) Name() string    { return "RetryFailed" }
-func (TrimLedger) Name() string     { return "TrimLedger" }
-func (CountsOf) Name() string       { return "Counts" }
-func (JobOf) Name() string          { return "Job" }
-func (Reopen) Name() string         { return "Reopen" }
+func (Enqueue) Name() string         { return "Enqueue" }
+func (Begin) Name() string           { return "Begin" }
+func (EnqueueTx) Name() string       { return "EnqueueTx" }
+func (Commit) Name() string          { return "Commit" }
+func (Rollback) Name() string        { return "Rollback" }
+func (Promote) Name() string         { return "Promote" }
+func (Claim) Name() string           { return "Claim" }
+func (Complete) Name() string        { return "Complete" }
+func (Fail) Name() string            { return "Fail" }
+func (Heartbeat) Name() string       { return "Heartbeat" }
+func (Progress) Name() string        { return "Progress" }
+func (Retry) Name() string           { return "Retry" }
+func (Snooze) Name() string          { return "Snooze" }
+func (Cancel) Name() string          { return "Cancel" }
+func (Park) Name() string            { return "Park" }
+func (Resume) Name() string          { return "Resume" }
+func (CallbackTimeout) Name() string { return "CallbackTimeout" }
+func (RescueStale) Name() string     { return "RescueStale" }
+func (RescueDeadline) Name() string  { return "RescueDeadline" }
+func (RotateQueue) Name() string     { return "RotateQueue" }
+func (RotateClaims) Name() string    { return "RotateClaims" }
+func (RotateLeases) Name() string    { return "RotateLeases" }
+func (PruneQueue) Name() string      { return "PruneQueue" }
+func (PruneClaims) Name() string     { return "PruneClaims" }
+func (PruneLeases) Name() string     { return "PruneLeases" }
+func (RetryFailed) Name() string     { return "RetryFailed" }
+func (TrimLedger) Name() string      { return "TrimLedger" }
+func (CountsOf) Name() string        { return "Counts" }
+func (JobOf) Name() string           { return "Job" }
+func (Reopen) Name() string          { return "Reopen" }
 
-func (a Enqueue) String() string        { return line(a.Name(), a.keys) }
-func (a Begin) String() string          { return line(a.Name(), a.keys) }
-func (a EnqueueTx) String() string      { return line(a.Name(), a.keys) }
-func (a Commit) String() string         { return line(a.Name(), a.keys) }
-func (a Rollback) String() string       { return line(a.Name(), a.keys) }
-func (a Promote) String() string        { return line(a.Name(), a.keys) }
-func (a Claim) String() string          { return line(a.Name(), a.keys) }
-func (a Complete) String() string       { return line(a.Name(), a.keys) }
-func (a Fail) String() string           { return line(a.Name(), a.keys) }
-func (a Heartbeat) String() string      { return line(a.Name(), a.keys) }
-func (a Progress) String() string       { return line(a.Name(), a.keys) }
-func (a Retry) String() string          { return line(a.Name(), a.keys) }
-func (a Snooze) String() string         { return line(a.Name(), a.keys) }
-func (a Cancel) String() string         { return line(a.Name(), a.keys) }
-func (a RescueStale) String() string    { return line(a.Name(), a.keys) }
-func (a RescueDeadline) String() string { return line(a.Name(), a.keys) }
-func (a RotateQueue) String() string    { return line(a.Name(), a.keys) }
-func (a RotateClaims) String() string   { return line(a.Name(), a.keys) }
-func (a PruneQueue) String() string     { return line(a.Name(), a.keys) }
-func (a PruneClaims) String() string    { return line(a.Name(), a.keys) }
-func (a RetryFailed) String() string    { return line(a.Name(), a.keys) }
-func (a TrimLedger) String() string     { return line(a.Name(), a.keys) }
-func (a CountsOf) String() string       { return line(a.Name(), a.keys) }
-func (a JobOf) String() string          { return line(a.Name(), a.keys) }
-func (a Reopen) String() string         { return line(a.Name(), a.keys) }
+func (a Enqueue) String() string         { return line(a.Name(), a.keys) }
+func (a Begin) String() string           { return line(a.Name(), a.keys) }
+func (a EnqueueTx) String() string       { return line(a.Name(), a.keys) }
+func (a Commit) String() string          { return line(a.Name(), a.keys) }
+func (a Rollback) String() string        { return line(a.Name(), a.keys) }
+func (a Promote) String() string         { return line(a.Name(), a.keys) }
+func (a Claim) String() string           { return line(a.Name(), a.keys) }
+func (a Complete) String() string        { return line(a.Name(), a.keys) }
+func (a Fail) String() string            { return line(a.Name(), a.keys) }
+func (a Heartbeat) String() string       { return line(a.Name(), a.keys) }
+func (a Progress) String() string        { return line(a.Name(), a.keys) }
+func (a Retry) String() string           { return line(a.Name(), a.keys) }
+func (a Snooze) String() string          { return line(a.Name(), a.keys) }
+func (a Cancel) String() string          { return line(a.Name(), a.keys) }
+func (a Park) String() string            { return line(a.Name(), a.keys) }
+func (a Resume) String() string          { return line(a.Name(), a.keys) }
+func (a CallbackTimeout) String() string { return line(a.Name(), a.keys) }
+func (a RescueStale) String() string     { return line(a.Name(), a.keys) }
+func (a RescueDeadline) String() string  { return line(a.Name(), a.keys) }
+func (a RotateQueue) String() string     { return line(a.Name(), a.keys) }
+func (a RotateClaims) String() string    { return line(a.Name(), a.keys) }
+func (a RotateLeases) String() string    { return line(a.Name(), a.keys) }
+func (a PruneQueue) String() string      { return line(a.Name(), a.keys) }
+func (a PruneClaims) String() string     { return line(a.Name(), a.keys) }
+func (a PruneLeases) String() string     { return line(a.Name(), a.keys) }
+func (a RetryFailed) String() string     { return line(a.Name(), a.keys) }
+func (a TrimLedger) String() string      { return line(a.Name(), a.keys) }
+func (a CountsOf) String() string        { return line(a.Name(), a.keys) }
+func (a JobOf) String() string           { return line(a.Name(), a.keys) }
+func (a Reopen) String() string          { return line(a.Name(), a.keys) }
 
 // parsers has one entry for each operation: an operation without one can't be read back, and the round trip, which
 // draws its names from here, would never try it. So a test counts the entries against the types.
 var parsers = map[string]func(*lineReader) Action{
-	"Enqueue":        parser((*Enqueue).keys),
-	"Begin":          parser((*Begin).keys),
-	"EnqueueTx":      parser((*EnqueueTx).keys),
-	"Commit":         parser((*Commit).keys),
-	"Rollback":       parser((*Rollback).keys),
-	"Promote":        parser((*Promote).keys),
-	"Claim":          parser((*Claim).keys),
-	"Complete":       parser((*Complete).keys),
-	"Fail":           parser((*Fail).keys),
-	"Heartbeat":      parser((*Heartbeat).keys),
-	"Progress":       parser((*Progress).keys),
-	"Retry":          parser((*Retry).keys),
-	"Snooze":         parser((*Snooze).keys),
-	"Cancel":         parser((*Cancel).keys),
-	"RescueStale":    parser((*RescueStale).keys),
-	"RescueDeadline": parser((*RescueDeadline).keys),
-	"RotateQueue":    parser((*RotateQueue).keys),
-	"RotateClaims":   parser((*RotateClaims).keys),
-	"PruneQueue":     parser((*PruneQueue).keys),
-	"PruneClaims":    parser((*PruneClaims).keys),
-	"RetryFailed":    parser((*RetryFailed).keys),
-	"TrimLedger":     parser((*TrimLedger).keys),
-	"Counts":         parser((*CountsOf).keys),
-	"Job":            parser((*JobOf).keys),
-	"Reopen":         parser((*Reopen).keys),
+	"Enqueue":         parser((*Enqueue).keys),
+	"Begin":           parser((*Begin).keys),
+	"EnqueueTx":       parser((*EnqueueTx).keys),
+	"Commit":          parser((*Commit).keys),
+	"Rollback":        parser((*Rollback).keys),
+	"Promote":         parser((*Promote).keys),
+	"Claim":           parser((*Claim).keys),
+	"Complete":        parser((*Complete).keys),
+	"Fail":            parser((*Fail).keys),
+	"Heartbeat":       parser((*Heartbeat).keys),
+	"Progress":        parser((*Progress).keys),
+	"Retry":           parser((*Retry).keys),
+	"Snooze":          parser((*Snooze).keys),
+	"Cancel":          parser((*Cancel).keys),
+	"Park":            parser((*Park).keys),
+	"Resume":          parser((*Resume).keys),
+	"CallbackTimeout": parser((*CallbackTimeout).keys),
+	"RescueStale":     parser((*RescueStale).keys),
+	"RescueDeadline":  parser((*RescueDeadline).keys),
+	"RotateQueue":     parser((*RotateQueue).keys),
+	"RotateClaims":    parser((*RotateClaims).keys),
+	"RotateLeases":    parser((*RotateLeases).keys),
+	"PruneQueue":      parser((*PruneQueue).keys),
+	"PruneClaims":     parser((*PruneClaims).keys),
+	"PruneLeases":     parser((*PruneLeases).keys),
+	"RetryFailed":     parser((*RetryFailed).keys),
+	"TrimLedger":      parser((*TrimLedger).keys),
+	"Counts":          parser((*CountsOf).keys),
+	"Job":             parser((*JobOf).keys),
+	"Reopen":          parser((*Reopen).keys),
 }
 
 func parser[A Action](walk func(*A, keys)) func(*lineReader) Action {

@@ -21,10 +21,7 @@ func beat(s Store, attempts []AttemptID, change func(*AttemptRow)) Result {
 		claim, ok := s.Claim(id)
 		stale := !ok || claim.Outcome != Open
 		if !stale {
-			row, known := s.AttemptState(id)
-			if !known {
-				row = AttemptRow{Job: id.Job, Lease: id.Lease}
-			}
+			row := stateOf(s, id)
 			change(&row)
 			s.PutAttemptState(row)
 		}

@@ -44,6 +44,8 @@ func Invariants() []Invariant {
 		{"ShapeFollowsTheJob", "P3", shapeFollowsTheJob, hasClaim(func(_ Store, c ClaimRow) bool { return c.Local != 0 })},
 		// Tested when an attempt has told of itself.
 		{"StateEndsWithItsAttempt", "P3", stateEndsWithItsAttempt, func(s Store) bool { return len(s.AttemptStates()) > 0 }},
+		// Tested when an attempt waits.
+		{"WaitingIsOpen", "P3", waitingIsOpen, func(s Store) bool { return len(s.Leases()) > 0 }},
 		// Tested when a job is at its last attempt.
 		{"AttemptsWithinMax", "P3", attemptsWithinMax, hasClaim(func(_ Store, c ClaimRow) bool {
 			return c.Attempt == c.MaxAttempts
@@ -92,7 +94,11 @@ func places(s Store) []place {
 	}
 	for _, c := range s.Claims() {
 		if c.Outcome == Open {
-			all = append(all, place{c.Job, c.Lane, JobRunning})
+			is := JobRunning
+			if waits(s, c.ID()) {
+				is = JobWaiting
+			}
+			all = append(all, place{c.Job, c.Lane, is})
 		}
 	}
 	for _, t := range s.Terminals() {
@@ -149,7 +155,9 @@ func closureHasItsOutcome(s Store) error {
 }
 
 // givesBack: the attempt ended without the job having ended, unless it was the last.
-func givesBack(o Outcome) bool { return o == Rescued || o == DeadlineExpired }
+func givesBack(o Outcome) bool {
+	return o == Rescued || o == DeadlineExpired || o == CallbackTimedOut
+}
 
 func closedInUnpruned(s Store, c ClaimRow) bool { return c.Outcome != Open && readyRowIsUnpruned(s, c) }
 
@@ -229,6 +237,22 @@ func stateEndsWithItsAttempt(s Store) error {
 	return nil
 }
 
+// P3: a token ends with its attempt, wherever its lease is: what waits is open, and said so in the attempt's state, which is
+// where whoever closes it looks. And nothing waits for what has come (hazard 33).
+func waitingIsOpen(s Store) error {
+	for _, l := range s.Leases() {
+		c, ok := s.Claim(l.ID())
+		state, _ := s.AttemptState(l.ID())
+		switch {
+		case !ok || c.Outcome != Open || c.Lane != l.Lane:
+			return fmt.Errorf("attempt %s waits, and is over", l.ID())
+		case !state.Leased || state.Callback == l.Token || state.Early&(1<<l.Token) != 0:
+			return fmt.Errorf("attempt %s waits for callback %d, and its state is %+v", l.ID(), l.Token, state)
+		}
+	}
+	return nil
+}
+
 // P3: no attempt beyond the last that the job was given, and none waits for it.
 func attemptsWithinMax(s Store) error {
 	for _, c := range s.Claims() {
@@ -263,6 +287,7 @@ func countsAreExact(s Store) error {
 			want.Scheduled += one(p.is == JobScheduled)
 			want.Retryable += one(p.is == JobRetryable)
 			want.Running += one(p.is == JobRunning)
+			want.Waiting += one(p.is == JobWaiting)
 			want.Completed += one(p.is == JobCompleted)
 			want.Failed += one(p.is == JobFailed)
 			want.Cancelled += one(p.is == JobCancelled)

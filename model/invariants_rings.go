@@ -21,13 +21,17 @@ func ringIsNotOverrun(s Store) error {
 	if err := check("the queue ring", v.Queue, s.Config().QueueSlots); err != nil {
 		return err
 	}
-	return check("the claim ring", v.Claims, s.Config().ClaimSlots)
+	if err := check("the claim ring", v.Claims, s.Config().ClaimSlots); err != nil {
+		return err
+	}
+	return check("the lease ring", v.Leases, s.Config().leaseSlots())
 }
 
 // aRingIsFull: the next rotation would overrun.
 func aRingIsFull(s Store) bool {
 	v, c := s.Vars(), s.Config()
-	return v.Queue.Generation+1-c.QueueSlots >= v.Queue.Pruned || v.Claims.Generation+1-c.ClaimSlots >= v.Claims.Pruned
+	return v.Queue.Generation+1-c.QueueSlots >= v.Queue.Pruned || v.Claims.Generation+1-c.ClaimSlots >= v.Claims.Pruned ||
+		v.Leases.Generation+1-c.leaseSlots() >= v.Leases.Pruned
 }
 
 // P2: what was truncated is gone as a whole, and nothing was written there since (a late writer, hazard 3), nor ahead
@@ -50,13 +54,19 @@ func rowsAreInUnprunedGenerations(s Store) error {
 			return fmt.Errorf("the claim of attempt %s is in generation %d", c.ID(), c.Gen)
 		}
 	}
+	for _, l := range s.Leases() {
+		if outside(v.Leases, l.Gen) {
+			return fmt.Errorf("the lease of attempt %s is in generation %d", l.ID(), l.Gen)
+		}
+	}
 	return nil
 }
 
 // rowsAndPruned: something was pruned and something is there, in the same ring.
 func rowsAndPruned(s Store) bool {
 	v := s.Vars()
-	return v.Queue.Pruned > 0 && len(s.Entries()) > 0 || v.Claims.Pruned > 0 && len(s.Claims()) > 0
+	return v.Queue.Pruned > 0 && len(s.Entries()) > 0 || v.Claims.Pruned > 0 && len(s.Claims()) > 0 ||
+		v.Leases.Pruned > 0 && len(s.Leases()) > 0
 }
 
 // P2: while an attempt is open its claim isn't pruned, nor the generation that its outcome will be written to.

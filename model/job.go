@@ -5,20 +5,23 @@ package model
 // producer hasn't committed.
 func (a JobOf) apply(s Store) (Result, error) {
 	if d, ok := s.Deferred(a.Job); ok && d.Tx == 0 {
-		return JobView{d.State, d.Lease, d.Attempt}, nil
+		return JobView{State: d.State, Lease: d.Lease, Attempt: d.Attempt}, nil
 	}
 	if t, ok := s.Terminal(a.Job); ok {
-		return JobView{t.place(), t.Lease, t.Attempt}, nil
+		return JobView{State: t.place(), Lease: t.Lease, Attempt: t.Attempt}, nil
 	}
 	e, ok := s.NewestEntry(a.Job)
 	if !ok || !e.Visible() {
 		return JobView{State: JobNotFound}, nil
 	}
 	if e.Waiting() {
-		return JobView{JobAvailable, e.Lease, e.Attempt}, nil
+		return JobView{State: JobAvailable, Lease: e.Lease, Attempt: e.Attempt}, nil
 	}
 	if c, ok := s.Claim(AttemptID{a.Job, e.Lease + 1}); ok && c.Outcome == Open {
-		return JobView{JobRunning, c.Lease, c.Attempt}, nil
+		if l, parked := s.Lease(c.ID()); parked {
+			return JobView{JobWaiting, c.Lease, c.Attempt, l.Timeout}, nil
+		}
+		return JobView{State: JobRunning, Lease: c.Lease, Attempt: c.Attempt}, nil
 	}
 	// Handed out, not running, not ended: a lost job. No rule makes one; an invariant says so (P2).
 	return JobView{State: JobNotFound}, nil

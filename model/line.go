@@ -44,6 +44,8 @@ func (w *lineWriter) attempts(key string, value *[]AttemptID) {
 	fmt.Fprintf(w, " %s=%s", key, strings.Join(texts, ","))
 }
 
+func (w *lineWriter) attempt(key string, value *AttemptID) { fmt.Fprintf(w, " %s=%s", key, *value) }
+
 // An empty list isn't printed: it is no choice of jobs.
 func (w *lineWriter) optionalJobs(key string, value *[]int) {
 	if len(*value) > 0 {
@@ -127,11 +129,22 @@ func (r *lineReader) attempts(key string, value *[]AttemptID) {
 		return
 	}
 	for item := range strings.SplitSeq(text, ",") {
-		job, lease, ok := strings.Cut(item, "/")
-		if !ok {
-			r.fail("key %q: %q is not job/run_lease", key, item)
-		}
-		*value = append(*value, AttemptID{r.integer(key, job), r.integer(key, lease)})
+		*value = append(*value, r.attemptID(key, item))
+	}
+}
+
+func (r *lineReader) attemptID(key, text string) AttemptID {
+	job, lease, ok := strings.Cut(text, "/")
+	if !ok {
+		r.fail("key %q: %q is not job/run_lease", key, text)
+	}
+	return AttemptID{r.integer(key, job), r.integer(key, lease)}
+}
+
+// attempt reads one job/run_lease.
+func (r *lineReader) attempt(key string, value *AttemptID) {
+	if text, ok := r.take(key); ok {
+		*value = r.attemptID(key, text)
 	}
 }
 

@@ -24,6 +24,7 @@ type Mutable struct {
 	deferred  map[int]DeferredRow // by job
 	txs       map[int]TxRow
 	states    map[AttemptID]AttemptRow
+	leases    map[AttemptID]LeaseRow
 	uniques   map[int]UniqueRow // by job
 
 	// Numbers of rows by queue; invariant: what Flat counts.
@@ -41,6 +42,8 @@ type Mutable struct {
 	open        ordered[ClaimRow]
 	expiring    ordered[ClaimRow]
 	openByReady map[int]int
+
+	waitingIn map[int]int // leases by generation
 
 	// The last terminal row of a job; right rules write one.
 	terminalOf map[int]TerminalRow
@@ -83,6 +86,8 @@ func NewMutable(config *Config) *Mutable {
 		deferred:     map[int]DeferredRow{},
 		txs:          map[int]TxRow{},
 		states:       map[AttemptID]AttemptRow{},
+		leases:       map[AttemptID]LeaseRow{},
+		waitingIn:    map[int]int{},
 		uniques:      map[int]UniqueRow{},
 		tallies:      make([]Tally, len(config.Queues)),
 		waiting:      make([]ordered[home], config.Lanes()),
@@ -159,6 +164,11 @@ func (m *Mutable) AttemptState(id AttemptID) (AttemptRow, bool) {
 	return a, ok
 }
 
+func (m *Mutable) Lease(id AttemptID) (LeaseRow, bool) {
+	l, ok := m.leases[id]
+	return l, ok
+}
+
 func (m *Mutable) Terminal(job int) (TerminalRow, bool) {
 	t, ok := m.terminalOf[job]
 	return t, ok
@@ -232,6 +242,8 @@ func (m *Mutable) ClaimSlot(gen int) ClaimSlot {
 	return ClaimSlot{Claims: len(g.claims), Open: g.open}
 }
 
+func (m *Mutable) LeaseSlot(gen int) LeaseSlot { return LeaseSlot{Waiting: m.waitingIn[gen]} }
+
 // Whole tables, collected and sorted each time: for comparisons and snapshots, never for a rule.
 
 func (m *Mutable) Entries() []EntryRow {
@@ -268,6 +280,8 @@ func (m *Mutable) DeferredRows() []DeferredRow {
 func (m *Mutable) AttemptStates() []AttemptRow {
 	return slices.SortedFunc(maps.Values(m.states), byAttempt)
 }
+
+func (m *Mutable) Leases() []LeaseRow { return slices.SortedFunc(maps.Values(m.leases), byWait) }
 
 func (m *Mutable) Uniques() []UniqueRow {
 	return slices.SortedFunc(maps.Values(m.uniques), byUnique)

@@ -209,6 +209,41 @@ func (m *Mutable) DropAttemptState(id AttemptID) {
 	}
 }
 
+// PutLease adds a lease, or replaces it.
+func (m *Mutable) PutLease(l LeaseRow) {
+	if old, replaced := m.leases[l.ID()]; replaced {
+		m.journal.log(func() { m.PutLease(old) })
+		m.indexLease(old, -1)
+	} else {
+		m.journal.log(func() { m.DropLease(l.ID()) })
+	}
+	m.leases[l.ID()] = l
+	m.indexLease(l, +1)
+}
+
+func (m *Mutable) DropLease(id AttemptID) {
+	if old, ok := m.leases[id]; ok {
+		m.journal.log(func() { m.PutLease(old) })
+		delete(m.leases, id)
+		m.indexLease(old, -1)
+	}
+}
+
+func (m *Mutable) indexLease(l LeaseRow, by int) {
+	m.tallies[l.Lane/Priorities].Waiting += by
+	n := m.waitingIn[l.Gen] + by
+	setOrDelete(m.waitingIn, l.Gen, n, n)
+}
+
+// DropLeaseGeneration takes what is there one by one: leases are few, and a right rule leaves none.
+func (m *Mutable) DropLeaseGeneration(gen int) {
+	for id, l := range maps.Clone(m.leases) {
+		if l.Gen == gen {
+			m.DropLease(id)
+		}
+	}
+}
+
 func (m *Mutable) PutUnique(u UniqueRow) {
 	if old, replaced := m.uniques[u.Job]; replaced {
 		m.journal.log(func() { m.PutUnique(old) })

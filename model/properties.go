@@ -43,6 +43,12 @@ func Properties() []Property {
 		{"RescueTakesTheOldest", "P3", rescueTakesTheOldest, rescueLeftSome},
 		// Tested when a deadline has passed, and another has not.
 		{"DeadlinesAreKept", "P3", deadlinesAreKept, deadlineMatters},
+		// Tested when the stale sweep ran beside a parked attempt.
+		{"WaitingIsNotStale", "P3", waitingIsNotStale, sweepsBesideWaiting},
+		// Tested when a callback is there or comes.
+		{"CallbacksArrive", "P3", callbacksArrive, callbackMatters},
+		// Tested when the timeout of a wait has passed, and another has not.
+		{"TimeoutsAreKept", "P3", timeoutsAreKept, timeoutMatters},
 		// Tested when a job was put off.
 		{"PutOffKeepsWhatIsLeft", "P2", putOffKeepsWhatIsLeft, putOffSome},
 		// Tested when a job was cancelled, or couldn't be.
@@ -78,6 +84,7 @@ func changed(p Step) bool {
 		!slices.Equal(p.Pre.Terminals(), p.Post.Terminals()) ||
 		!slices.Equal(p.Pre.DeferredRows(), p.Post.DeferredRows()) ||
 		!slices.Equal(p.Pre.AttemptStates(), p.Post.AttemptStates()) ||
+		!slices.Equal(p.Pre.Leases(), p.Post.Leases()) ||
 		!slices.Equal(p.Pre.Txs(), p.Post.Txs())
 }
 
@@ -208,9 +215,11 @@ func refused(p Step) bool {
 	if status, ok := statusOf(p.Result); ok {
 		return status != Rotated && status != Pruned
 	}
-	switch p.Result.(type) {
+	switch r := p.Result.(type) {
 	case Counts, JobView:
 		return true
+	case WaitAnswer:
+		return r == WaitStale || r == WaitsAlready || r == Repeated
 	}
 	_, reopen := p.Action.(Reopen)
 	_, trim := p.Action.(TrimLedger)

@@ -61,6 +61,11 @@ func sealedGetsNoNewRows(p Step) error {
 			return fmt.Errorf("the claim of attempt %s was added to generation %d", c.ID(), c.Gen)
 		}
 	}
+	for _, l := range p.Post.Leases() {
+		if _, old := p.Pre.Lease(l.ID()); !old && l.Gen != p.Pre.Vars().Leases.Generation {
+			return fmt.Errorf("the lease of attempt %s was added to generation %d", l.ID(), l.Gen)
+		}
+	}
 	return nil
 }
 
@@ -68,7 +73,8 @@ func sealedGetsNoNewRows(p Step) error {
 func addsBesideSealed(p Step) bool {
 	v := p.Pre.Vars()
 	return len(p.Post.Entries()) > len(p.Pre.Entries()) && v.Queue.Pruned < v.Queue.Generation ||
-		len(p.Post.Claims()) > len(p.Pre.Claims()) && v.Claims.Pruned < v.Claims.Generation
+		len(p.Post.Claims()) > len(p.Pre.Claims()) && v.Claims.Pruned < v.Claims.Generation ||
+		len(p.Post.Leases()) > len(p.Pre.Leases()) && v.Leases.Pruned < v.Leases.Generation
 }
 
 // P4: what waits is handed out by priority, and in its lane by seq; nothing better is left waiting, wherever in
@@ -187,7 +193,7 @@ func closureIsFinal(p Step) error {
 func closedBesideClosed(p Step) bool {
 	closed := func(c ClaimRow) bool { return c.Outcome != Open }
 	switch p.Action.(type) {
-	case Complete, Fail, Retry, Snooze, Cancel, RescueStale, RescueDeadline:
+	case Complete, Fail, Retry, Snooze, Cancel, RescueStale, RescueDeadline, CallbackTimeout:
 		return slices.ContainsFunc(p.Pre.Claims(), closed)
 	}
 	return false

@@ -17,6 +17,11 @@ func onlySpentIsPruned(p Step) error {
 			return fmt.Errorf("the ready row of job %d was pruned before it was handed out", e.Job)
 		}
 	}
+	for _, l := range p.Pre.Leases() {
+		if gone(before.Leases, after.Leases, l.Gen) {
+			return fmt.Errorf("attempt %s waits, and its lease was pruned", l.ID())
+		}
+	}
 	for _, c := range p.Pre.Claims() {
 		if c.Outcome == Open && (gone(before.Claims, after.Claims, c.Gen) || gone(before.Queue, after.Queue, c.ReadyGen)) {
 			return fmt.Errorf("attempt %s is open, and its claim or its ready row was pruned", c.ID())
@@ -100,13 +105,13 @@ func rescueTakesTheOldest(p Step) error {
 			return fmt.Errorf("attempt %s of time %d was rescued, too young for %s", c.ID(), c.ClaimedAt, rescue)
 		}
 		for left := range p.Post.OpenClaims() {
-			if lastHeard(p.Pre, left) < rescue.Now-rescue.Older && byAge(left, c) < 0 {
+			if lastHeard(p.Pre, left) < rescue.Now-rescue.Older && !waits(p.Pre, left.ID()) && byAge(left, c) < 0 {
 				return fmt.Errorf("attempt %s was rescued, and the older %s was not", c.ID(), left.ID())
 			}
 		}
 	}
 	for left := range p.Post.OpenClaims() {
-		if lastHeard(p.Pre, left) < rescue.Now-rescue.Older && len(closed) < rescue.Limit {
+		if lastHeard(p.Pre, left) < rescue.Now-rescue.Older && !waits(p.Pre, left.ID()) && len(closed) < rescue.Limit {
 			return fmt.Errorf("attempt %s is older than the cutoff of %s and is still open", left.ID(), rescue)
 		}
 	}

@@ -79,6 +79,9 @@ func (f *Flat) jobs(visit func(*int)) {
 	for i := range f.states {
 		visit(&f.states[i].Job)
 	}
+	for i := range f.leases {
+		visit(&f.leases[i].Job)
+	}
 	for i := range f.uniques {
 		visit(&f.uniques[i].Job)
 	}

@@ -13,7 +13,7 @@ func (a RescueStale) apply(s Store) (Result, error) {
 		if len(stale) == a.Limit {
 			break
 		}
-		if signOfLife(s, c) < cutoff {
+		if signOfLife(s, c) < cutoff && !waits(s, c.ID()) {
 			stale = append(stale, c)
 		}
 	}

@@ -115,8 +115,8 @@ type Counts struct {
 	Available, Scheduled, Running int
 	Completed, Failed             int
 	PrunedCompleted, PrunedFailed int
-	// Retryable and Cancelled came later than saved answers: they are printed when they aren't zero, as optional keys are.
-	Retryable, Cancelled int
+	// Retryable, Cancelled and Waiting came later than saved answers: they are printed when they aren't zero, as optional keys are.
+	Retryable, Cancelled, Waiting int
 }
 
 // JobState is where a job is, as a reader is told.
@@ -128,6 +128,7 @@ const (
 	JobScheduled JobState = "scheduled" // deferred; Promote makes it available when it is due
 	JobRetryable JobState = "retryable" // deferred after an attempt that failed
 	JobRunning   JobState = "running"   // one attempt is open
+	JobWaiting   JobState = "waiting"   // one attempt is open and parked
 	JobCompleted JobState = "completed"
 	JobFailed    JobState = "failed"
 	JobCancelled JobState = "cancelled"
@@ -135,10 +136,12 @@ const (
 	JobNotFound JobState = "not_found"
 )
 
-// JobView is what a reader is told of one job: the state, and the run_lease and attempt of its last claim.
+// JobView is what a reader is told of one job: the state, the run_lease and attempt of its last claim, and while it waits
+// when that times out.
 type JobView struct {
 	State          JobState
 	Lease, Attempt int
+	Timeout        int
 }
 
 func (OK) isResult()           {}
@@ -209,7 +212,7 @@ func (c Counts) String() string {
 	for _, later := range []struct {
 		name string
 		n    int
-	}{{"retryable", c.Retryable}, {"cancelled", c.Cancelled}} {
+	}{{"retryable", c.Retryable}, {"cancelled", c.Cancelled}, {"waiting", c.Waiting}} {
 		if later.n != 0 {
 			text += fmt.Sprintf(" %s=%d", later.name, later.n)
 		}
@@ -218,7 +221,7 @@ func (c Counts) String() string {
 }
 
 func (v JobView) String() string {
-	return fmt.Sprintf("state=%s lease=%d attempt=%d", v.State, v.Lease, v.Attempt)
+	return fmt.Sprintf("state=%s lease=%d attempt=%d", v.State, v.Lease, v.Attempt) + given("timeout", v.Timeout)
 }
 
 // list is a comma separated list; an empty one is "none", so that no answer ends in a bare "=".

@@ -10,12 +10,19 @@ const Priorities = 4
 
 // Config is what never changes in the life of a state.
 type Config struct {
-	// QueueSlots and ClaimSlots are how many child tables each ring has.
-	QueueSlots, ClaimSlots int
+	// QueueSlots, ClaimSlots and LeaseSlots are how many child tables each ring has; LeaseSlots left out is 2.
+	QueueSlots, ClaimSlots, LeaseSlots int
 	// Queues are the registered queues, in the order that numbers their lanes.
 	Queues []string
 	// Deadlines are how long an attempt of each queue may take, in the order of Queues; 0, or left out, is no bound.
 	Deadlines []int
+}
+
+func (c *Config) leaseSlots() int {
+	if c.LeaseSlots == 0 {
+		return 2
+	}
+	return c.LeaseSlots
 }
 
 // deadline is when an attempt that begins now has to be over: a limit of the job's own goes before the queue's. 0 is
@@ -70,10 +77,10 @@ type Ring struct {
 // Sealed says whether a generation was rotated away from and not yet pruned.
 func (r Ring) Sealed(gen int) bool { return r.Pruned <= gen && gen < r.Generation }
 
-// Vars are the single numbers of a state: the two rings and what the sequences will give next. In a database a ring's
+// Vars are the single numbers of a state: the three rings and what the sequences will give next. In a database a ring's
 // cursor is the newest row of its ledger, since rows are only added there as well.
 type Vars struct {
-	Queue, Claims Ring
+	Queue, Claims, Leases Ring
 	// A number that a rolled back transaction took is never given again, as in a database.
 	NextJob, NextBatch, NextReceipt int
 }
@@ -123,9 +130,10 @@ const (
 	TriedAgain // by Retry: "retried"
 	Snoozed
 	Cancelled
+	CallbackTimedOut // the answer that a parked attempt waited for didn't come in time
 )
 
-var outcomeNames = [...]string{"open", "completed", "failed", "rescued", "deadline_expired", "retried", "snoozed", "cancelled"}
+var outcomeNames = [...]string{"open", "completed", "failed", "rescued", "deadline_expired", "retried", "snoozed", "cancelled", "callback_timeout"}
 
 func (o Outcome) String() string { return outcomeNames[o] }
 
@@ -160,7 +168,27 @@ type AttemptRow struct {
 	Job, Lease int
 	Heartbeat  int // the newest
 	Percent    int // of its work that is done, as last told
+	// Leased says that the attempt was parked once: whoever closes it then has a lease to look for, and its success isn't
+	// compact history.
+	Leased bool
+	// Early are the callbacks that came before their park, a bit for each token: kept until the park asks (hazard 33).
+	Early int
+	// Callback is the token of the callback that was delivered last, 0 for none.
+	Callback int
 }
+
+// LeaseRow is a parked attempt, which waits for an answer from outside: there is one exactly while it waits. Sequential
+// waits of one attempt are rows one after the other, each in the generation that was current at its park (hazard 6).
+type LeaseRow struct {
+	Job, Lease int
+	Lane       int
+	Gen        int // the lease generation that holds the row
+	Token      int // whose callback ends the wait
+	Timeout    int // when the wait has to be over, 0 for never
+}
+
+// ID is the attempt that waits.
+func (l LeaseRow) ID() AttemptID { return AttemptID{l.Job, l.Lease} }
 
 // ID is the attempt that the row is of.
 func (a AttemptRow) ID() AttemptID { return AttemptID{a.Job, a.Lease} }
@@ -174,6 +202,8 @@ type TerminalRow struct {
 	State               Outcome // Completed, Failed or Cancelled
 	FinalizedAt         int     // what a failed row's retention counts from
 	Limit               int     // of the ready row, as in EntryRow
+	// Leased says that a success is a row of its own, since its attempt had a lease; it is compact otherwise.
+	Leased bool
 	// Wide says that the row needs no ready row: a prune has carried it on, or its job was cancelled outside of the ring.
 	// It stays wide, and a failed one is carried again.
 	Wide bool

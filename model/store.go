@@ -45,6 +45,9 @@ type Store interface {
 	// PutAttemptState adds or replaces what an attempt has told; DropAttemptState takes it away, if there is any.
 	PutAttemptState(AttemptRow)
 	DropAttemptState(AttemptID)
+	// PutLease adds the lease of an attempt, or replaces it; DropLease takes it away, if there is one.
+	PutLease(LeaseRow)
+	DropLease(AttemptID)
 	// PutUnique adds a job's row of its unique key, or replaces it: to commit it, or to say that another took the key.
 	PutUnique(UniqueRow)
 	// DropUnique takes away a row that was never committed.
@@ -55,6 +58,8 @@ type Store interface {
 	DropQueueGeneration(gen int)
 	// DropClaimGeneration truncates a slot of the claim ring: its claims, with their closures.
 	DropClaimGeneration(gen int)
+	// DropLeaseGeneration truncates a slot of the lease ring.
+	DropLeaseGeneration(gen int)
 
 	// Tx is an open transaction.
 	Tx(id int) (TxRow, bool)
@@ -63,6 +68,8 @@ type Store interface {
 	// Claim is the claim of exactly this attempt, while it is not pruned.
 	Claim(AttemptID) (ClaimRow, bool)
 	AttemptState(AttemptID) (AttemptRow, bool)
+	// Lease is what the attempt waits for, if it does.
+	Lease(AttemptID) (LeaseRow, bool)
 	Terminal(job int) (TerminalRow, bool)
 	// Deferred is the job's row outside of the ring, committed or not.
 	Deferred(job int) (DeferredRow, bool)
@@ -81,9 +88,10 @@ type Store interface {
 	// TerminalsIn are the ends that a prune of the generation would take away.
 	TerminalsIn(gen int) iter.Seq[TerminalRow]
 
-	// QueueSlot, ClaimSlot and Tally are numbers of rows; a generation without rows has zeros.
+	// QueueSlot, ClaimSlot, LeaseSlot and Tally are numbers of rows; a generation without rows has zeros.
 	QueueSlot(gen int) QueueSlot
 	ClaimSlot(gen int) ClaimSlot
+	LeaseSlot(gen int) LeaseSlot
 	Tally(queue int) Tally
 
 	// Whole tables, in the order of their keys; terminal rows by lane, seq, lease. They are for invariants and for
@@ -93,6 +101,7 @@ type Store interface {
 	Terminals() []TerminalRow
 	DeferredRows() []DeferredRow
 	AttemptStates() []AttemptRow
+	Leases() []LeaseRow
 	Txs() []TxRow
 	// Uniques are few: the rule that takes a key goes through them.
 	Uniques() []UniqueRow
@@ -109,6 +118,9 @@ type QueueSlot struct {
 // ClaimSlot is what a prune or a rotation asks of one claim generation.
 type ClaimSlot struct{ Claims, Open int }
 
+// LeaseSlot is what a prune or a rotation asks of one lease generation: how many attempts wait in it.
+type LeaseSlot struct{ Waiting int }
+
 // Tally is one queue's numbers of committed rows, table by table: what Counts adds and subtracts.
 type Tally struct {
 	Entries, HandedOut int // ready rows, and how many of them have their evidence
@@ -117,6 +129,7 @@ type Tally struct {
 	Cancelled          int
 	Scheduled          int // deferred, as Retryable
 	Retryable          int
+	Waiting            int // leases
 }
 
 // ErrDisabled is wrapped by every error of [Apply]: the action can't happen in this state, and nothing changed.

@@ -42,6 +42,16 @@ func drawAction(t *rapid.T, s Store) Action {
 		return Heartbeat{attempts(), now}
 	case "Progress":
 		return Progress{attempts(), small("percent", 0, 3), now}
+	case "Park":
+		return Park{lastOf(attempts()), small("token", 0, 3), small("timeout", -1, 3), now}
+	case "Resume":
+		return Resume{lastOf(attempts()), small("token", 0, 3), now}
+	case "CallbackTimeout":
+		return CallbackTimeout{small("limit", 0, 3), now}
+	case "RotateLeases":
+		return RotateLeases{now}
+	case "PruneLeases":
+		return PruneLeases{now}
 	case "Retry":
 		return Retry{attempts(), small("delay", 0, 5), now}
 	case "Snooze":
@@ -99,6 +109,9 @@ func drawAttempts(t *rapid.T, s Store) []AttemptID {
 	}
 	return ids
 }
+
+// lastOf is a known one, where there is one.
+func lastOf(ids []AttemptID) AttemptID { return ids[len(ids)-1] }
 
 func drawConfig(t *rapid.T) *Config {
 	return &Config{
@@ -175,6 +188,10 @@ func requireSame(t *rapid.T, flat *Flat, mutable *Mutable) {
 	}
 	same(t, "open claims", slices.Collect(flat.OpenClaims()), slices.Collect(mutable.OpenClaims()))
 	same(t, "attempt states", flat.AttemptStates(), mutable.AttemptStates())
+	same(t, "leases", flat.Leases(), mutable.Leases())
+	for gen := range flat.Vars().Leases.Generation + 1 {
+		same(t, "lease slot", []LeaseSlot{flat.LeaseSlot(gen)}, []LeaseSlot{mutable.LeaseSlot(gen)})
+	}
 	same(t, "expiring", slices.Collect(flat.Expiring()), slices.Collect(mutable.Expiring()))
 	same(t, "due", slices.Collect(flat.Due(10)), slices.Collect(mutable.Due(10)))
 	for lane := range flat.Config().Lanes() {

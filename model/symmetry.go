@@ -23,6 +23,7 @@ func (f *Flat) RenameJobs() {
 		*job = name
 	})
 	slices.SortFunc(f.states, byAttempt)
+	slices.SortFunc(f.leases, byWait)
 	slices.SortFunc(f.deferred, byJob)
 	slices.SortFunc(f.uniques, byUnique)
 }
@@ -64,6 +65,9 @@ func (f *Flat) nameQueues(names []int) {
 	}
 	for i := range f.deferred {
 		f.deferred[i].Lane = rename(f.deferred[i].Lane)
+	}
+	for i := range f.leases {
+		f.leases[i].Lane = rename(f.leases[i].Lane)
 	}
 	slices.SortFunc(f.entries, byPosition)
 	slices.SortFunc(f.terminals, byEnd)

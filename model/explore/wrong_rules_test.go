@@ -263,3 +263,27 @@ func enqueueOldSnapshot(s model.Store, a model.EnqueueTx) (model.Result, error) 
 }
 
 func promoteNothing(model.Store, model.Promote) (model.Result, error) { return model.Promoted{}, nil }
+
+func leaveLease(s model.Store, a model.Complete) (model.Result, error) {
+	l, waits := s.Lease(a.Attempts[0])
+	r, err := model.Apply(s, a)
+	if waits {
+		s.PutLease(l)
+	}
+	return r, err
+}
+
+func rescueWaiting(s model.Store, a model.RescueStale) (model.Result, error) {
+	for _, l := range slices.Clone(s.Leases()) {
+		s.DropLease(l.ID())
+	}
+	return model.Apply(s, a)
+}
+
+func forgetEarly(s model.Store, a model.Park) (model.Result, error) {
+	if row, ok := s.AttemptState(a.Attempt); ok {
+		row.Early = 0
+		s.PutAttemptState(row)
+	}
+	return model.Apply(s, a)
+}
