@@ -109,7 +109,7 @@ func (e *Engine) Audit(ctx context.Context) (AuditReport, error) {
 	var report AuditReport
 	for _, check := range auditRingChecks {
 		merged := AuditCheck{Invariant: check.invariant, Promise: check.promise, Says: check.says}
-		for _, r := range []ring{e.queue, e.claim} {
+		for _, r := range []ring{e.queue, e.claim, e.lease} {
 			if err := e.audit(ctx, &merged, e.sql.get(check.statement+"_audit", children{Ring: r}), lanes); err != nil {
 				return AuditReport{}, fail(op, check.invariant, err)
 			}

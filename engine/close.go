@@ -104,8 +104,8 @@ func (c *closing) check() error {
 		return invalid(c.op, fmt.Sprintf("%d receipts", len(c.receipts)), "at most %d", maxSweep)
 	}
 	for i, r := range c.receipts {
-		if r.batch <= 0 || r.index < 0 || r.index >= receiptsPerBatch || r.claimGeneration < 0 || r.readyGeneration < 0 {
-			return invalid(c.op, fmt.Sprintf("receipt %d of the call", i), "not a receipt of a claim")
+		if err := checkReceipt(c.op, fmt.Sprintf("receipt %d of the call", i), r); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -172,7 +172,28 @@ func (c *closing) close(ctx context.Context, t *txn) error {
 	for r := range c.closed {
 		over = append(over, r.id())
 	}
-	_, err := t.Exec(ctx, c.e.sql.get("forget", children{}), over)
+	return c.e.forget(ctx, t, over)
+}
+
+// forget takes away what is told of attempts that this transaction has closed, and the leases of those that have one: found
+// by the attempts, in whatever slot they stand (hazard 6).
+func (e *Engine) forget(ctx context.Context, t *txn, receipts []int64) error {
+	rows, err := t.Query(ctx, e.sql.get("forget", children{}), receipts)
+	if err != nil {
+		return err
+	}
+	var jobs, leases []int64
+	var job, lease int64
+	var leased bool
+	if _, err := pgx.ForEachRow(rows, []any{&job, &lease, &leased}, func() error {
+		if leased {
+			jobs, leases = append(jobs, job), append(leases, lease)
+		}
+		return nil
+	}); err != nil || len(jobs) == 0 {
+		return err
+	}
+	_, err = t.Exec(ctx, e.sql.get("release", children{}), jobs, leases)
 	return err
 }
 

@@ -118,5 +118,12 @@ SELECT c.place, c.closing::text, '{}', (SELECT coalesce(sum(n), 0) FROM history)
 {{/* A state ends with its attempt, in the transaction that closes it. */}}
 {{define "forget"}}
 /* awa:Close */
-DELETE FROM {{.S}}.attempt_state WHERE receipt_id = ANY ($1::bigint[])
+DELETE FROM {{.S}}.attempt_state WHERE receipt_id = ANY ($1::bigint[]) RETURNING job_id, run_lease, leased
+{{end}}
+
+{{/* And so does its wait, if it is in one: whoever calls back finds the attempt over, and no lease keeps a slot. */}}
+{{define "release"}}
+/* awa:Close */
+DELETE FROM {{.S}}.leases l USING unnest($1::bigint[], $2::bigint[]) AS a(job_id, run_lease)
+ WHERE l.job_id = a.job_id AND l.run_lease = a.run_lease
 {{end}}

@@ -13,9 +13,9 @@ type Config struct {
 	// Schema is the PostgreSQL schema of the engine's tables: a letter or underscore, then letters, digits,
 	// underscores or dollar signs, at most 63 bytes, not starting with "pg_"; case matters. Empty means "awa".
 	Schema string
-	// QueueSlots and ClaimSlots are the numbers of child partitions of the two rings, at least 4 and 2, at most 64.
-	// Zero means 16 and 8 at install, and whatever is installed afterwards. Only Migrate reads them.
-	QueueSlots, ClaimSlots int
+	// QueueSlots, ClaimSlots and LeaseSlots are the numbers of child partitions of the three rings, at least 4, 2 and 2, at
+	// most 64. Zero means 16, 8 and 8 at install, and whatever is installed afterwards. Only Migrate reads them.
+	QueueSlots, ClaimSlots, LeaseSlots int
 	// Queues holds the policy of queues by name. A queue without an entry has the zero QueueConfig.
 	Queues map[string]QueueConfig
 	// MaintenanceLockTimeout bounds each lock wait of a prune. Zero means 50 ms; at least a millisecond, at most an hour.
@@ -71,6 +71,9 @@ func (c Config) withDefaults(op string) (Config, error) {
 	if c.ClaimSlots == 0 {
 		c.ClaimSlots = schema.DefaultClaimSlots
 	}
+	if c.LeaseSlots == 0 {
+		c.LeaseSlots = schema.DefaultLeaseSlots
+	}
 	// Two slots are the least that a ring can turn with. The queue ring needs four: current, sealed but still
 	// claimed from, sealed and waiting for its attempts, and one that was pruned and can be entered.
 	if c.QueueSlots < 4 || c.QueueSlots > maxSlots {
@@ -78,6 +81,9 @@ func (c Config) withDefaults(op string) (Config, error) {
 	}
 	if c.ClaimSlots < 2 || c.ClaimSlots > maxSlots {
 		return c, invalid(op, fmt.Sprintf("ClaimSlots %d", c.ClaimSlots), "outside 2..%d", maxSlots)
+	}
+	if c.LeaseSlots < 2 || c.LeaseSlots > maxSlots {
+		return c, invalid(op, fmt.Sprintf("LeaseSlots %d", c.LeaseSlots), "outside 2..%d", maxSlots)
 	}
 	if c.MaintenanceLockTimeout == 0 {
 		c.MaintenanceLockTimeout = 50 * time.Millisecond

@@ -12,7 +12,8 @@ type Counts struct {
 	Available int64 // in the ring, not handed out
 	Scheduled int64 // deferred: enqueued for later, or snoozed
 	Retryable int64 // deferred after an attempt that failed
-	Running   int64 // handed out, not closed
+	Running   int64 // handed out, not closed, not parked
+	Waiting   int64 // handed out, not closed, parked
 	Completed int64 // history that is still there
 	Failed    int64 // failed rows that are still there
 	Cancelled int64 // cancelled rows that are still there
@@ -49,7 +50,7 @@ func (e *Engine) Counts(ctx context.Context, queue string) (Counts, error) {
 		var b pgx.Batch
 		b.Queue(e.sql.get("no_jit", children{}))
 		b.Queue(e.sql.get("counts", children{}), ids, queue).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&c.Available, &c.Scheduled, &c.Retryable, &c.Running, &c.Completed, &c.Failed, &c.Cancelled, &c.PrunedCompleted, &c.PrunedFailed)
+			return row.Scan(&c.Available, &c.Scheduled, &c.Retryable, &c.Running, &c.Waiting, &c.Completed, &c.Failed, &c.Cancelled, &c.PrunedCompleted, &c.PrunedFailed)
 		})
 		return send(ctx, tx, &b)
 	})

@@ -12,8 +12,11 @@ SELECT (SELECT count(*) FROM {{.S}}.ready_entries WHERE lane_id = ANY ($1::integ
        (SELECT coalesce(sum(claimed_count), 0) FROM {{.S}}.lease_claim_batches WHERE lane_id = ANY ($1::integer[]))
      - (SELECT coalesce(sum(closed_count), 0) FROM {{.S}}.lease_claim_closure_batches WHERE lane_id = ANY ($1::integer[]))
      + (SELECT count(*) FROM {{.S}}.lease_claims WHERE lane_id = ANY ($1::integer[]))
-     - (SELECT count(*) FROM {{.S}}.lease_claim_closures WHERE lane_id = ANY ($1::integer[])),
-       (SELECT coalesce(sum(completed_count), 0) FROM {{.S}}.receipt_completion_batches WHERE lane_id = ANY ($1::integer[])),
+     - (SELECT count(*) FROM {{.S}}.lease_claim_closures WHERE lane_id = ANY ($1::integer[]))
+     - (SELECT count(*) FROM {{.S}}.leases WHERE lane_id = ANY ($1::integer[])),
+       (SELECT count(*) FROM {{.S}}.leases WHERE lane_id = ANY ($1::integer[])),
+       (SELECT coalesce(sum(completed_count), 0) FROM {{.S}}.receipt_completion_batches WHERE lane_id = ANY ($1::integer[]))
+     + (SELECT count(*) FROM {{.S}}.done_entries WHERE lane_id = ANY ($1::integer[]) AND state = 'completed'),
        (SELECT count(*) FROM {{.S}}.done_entries WHERE lane_id = ANY ($1::integer[]) AND state = 'failed'),
        (SELECT count(*) FROM {{.S}}.done_entries WHERE lane_id = ANY ($1::integer[]) AND state = 'cancelled'),
        coalesce((SELECT pruned_completed_count FROM {{.S}}.queue_terminal_rollups WHERE queue = $2::text), 0),

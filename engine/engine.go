@@ -22,6 +22,7 @@ type Engine struct {
 	holders  holders
 	queue    ring
 	claim    ring
+	lease    ring
 	lockWait string // MaintenanceLockTimeout as the server reads it
 }
 
@@ -33,7 +34,7 @@ type Engine struct {
 // Nothing is changed on any of them.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, cfg Config) error {
 	const op = "Migrate"
-	lay := schema.Layout{QueueSlots: cfg.QueueSlots, ClaimSlots: cfg.ClaimSlots} // zeros, which withDefaults replaces, mean "as installed"
+	lay := schema.Layout{QueueSlots: cfg.QueueSlots, ClaimSlots: cfg.ClaimSlots, LeaseSlots: cfg.LeaseSlots} // zeros, which withDefaults replaces, mean "as installed"
 	cfg, err := cfg.withDefaults(op)
 	if err != nil {
 		return err
@@ -69,16 +70,18 @@ func Open(ctx context.Context, pool *pgxpool.Pool, cfg Config) (*Engine, error) 
 	case version < schema.Version:
 		return nil, &Error{Op: op, Value: value, Err: fmt.Errorf("%w: version %d, this binary needs %d: run Migrate", ErrNotInstalled, version, schema.Version)}
 	}
-	cfg.QueueSlots, cfg.ClaimSlots, err = schema.SlotCounts(ctx, pool, cfg.Schema)
+	lay, err := schema.SlotCounts(ctx, pool, cfg.Schema)
 	if err != nil {
 		return nil, fail(op, value, err)
 	}
+	cfg.QueueSlots, cfg.ClaimSlots, cfg.LeaseSlots = lay.QueueSlots, lay.ClaimSlots, lay.LeaseSlots
 	return &Engine{
 		pool:     pool,
 		cfg:      cfg,
 		sql:      newStatements(cfg.Schema),
 		queue:    queueRing(cfg.QueueSlots),
 		claim:    claimRing(cfg.ClaimSlots),
+		lease:    leaseRing(cfg.LeaseSlots),
 		lockWait: fmt.Sprintf("%dms", cfg.MaintenanceLockTimeout.Milliseconds()),
 	}, nil
 }

@@ -30,15 +30,18 @@ func (e *Engine) Statements() map[string]string {
 		if fragments[name] || strings.HasSuffix(name, ".sql") {
 			continue
 		}
-		for _, r := range []ring{e.queue, e.claim} {
-			if other := map[string]string{"queue": "claim_slot_", "claim": "queue_slot_"}[r.name]; strings.HasPrefix(name, other) {
+		for _, r := range []ring{e.queue, e.claim, e.lease} {
+			if of, rest, ok := strings.Cut(name, "_slot_"); ok && (rest == "active" || rest == "proof") && of != r.name {
 				continue
 			}
-			at := children{Queue: 1, Claim: 1, Slots: []int{0, 1, r.slots - 1}[:r.slots/2+1], Ring: r}
-			for _, form := range []string{"", " local", " deadline", " local deadline"} {
-				at.Local, at.Deadline = strings.Contains(form, "local"), strings.Contains(form, "deadline")
+			if name == "lock_rest" && len(r.Rest()) == 0 {
+				continue // never sent
+			}
+			at := children{Queue: 1, Claim: 1, Lease: 1, Slots: []int{0, 1, r.slots - 1}[:r.slots/2+1], Ring: r}
+			for _, form := range []string{"", " local", " deadline", " local deadline", " timeout", " local timeout"} {
+				at.Local, at.Deadline, at.Timeout = strings.Contains(form, "local"), strings.Contains(form, "deadline"), strings.Contains(form, "timeout")
 				text := e.sql.get(name, at)
-				if form == "" || text != texts[name+" "+r.name] && (form != " local deadline" || text != texts[name+" local "+r.name]) {
+				if form == "" || text != texts[name+" "+r.name] && (!strings.HasPrefix(form, " local ") || text != texts[name+" local "+r.name]) {
 					texts[name+form+" "+r.name] = text
 				}
 			}

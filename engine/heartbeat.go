@@ -11,7 +11,7 @@ import (
 )
 
 // Heartbeat says that attempts are being worked on: RescueStale counts their age from their newest sign of life, which is
-// their claim or their newest heartbeat. A deadline it doesn't move. The results come in the order of the receipts: an
+// their claim, their newest heartbeat, or the callback that ended their wait. A deadline it doesn't move. The results come in the order of the receipts: an
 // attempt that is over is ErrStale, and the worker should stop (P3); one that somebody is closing at this moment is
 // ErrClosing, and the others of the call are not kept waiting for that. At most 10,000 receipts.
 //

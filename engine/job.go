@@ -19,6 +19,7 @@ const (
 	JobScheduled JobState = "scheduled" // deferred
 	JobRetryable JobState = "retryable" // deferred after an attempt that failed
 	JobRunning   JobState = "running"   // handed out, not closed
+	JobWaiting   JobState = "waiting"   // handed out, not closed, parked: it waits for a callback
 	JobCompleted JobState = "completed"
 	JobFailed    JobState = "failed"
 	JobCancelled JobState = "cancelled"
@@ -35,15 +36,17 @@ type Job struct {
 	Attempt     int   // tries used up, a running one included
 	MaxAttempts int
 	CreatedAt   time.Time
-	ClaimedAt   *time.Time // while it is running
-	DeadlineAt  *time.Time // while it is running, if it has a deadline
-	HeartbeatAt *time.Time // while it is running, if it has told of itself
-	Percent     *int       // as last told by Progress, while it is running; Message and Metadata likewise
+	ClaimedAt   *time.Time // while it is running or waiting, as all until Callback
+	DeadlineAt  *time.Time // if it has a deadline
+	HeartbeatAt *time.Time // if it has told of itself
+	Percent     *int       // as last told by Progress; Message and Metadata likewise
 	Message     *string
 	Metadata    json.RawMessage
-	FinalizedAt *time.Time // once it is completed or failed
-	RunAt       *time.Time // when it is due, while it is deferred; when it was, if it was cancelled then
-	Errors      []JobError // the newest twenty, oldest first
+	Callback    json.RawMessage // what the callback brought that ended its last wait
+	TimeoutAt   *time.Time      // while it is waiting, if the wait has a timeout
+	FinalizedAt *time.Time      // once it is completed or failed
+	RunAt       *time.Time      // when it is due, while it is deferred; when it was, if it was cancelled then
+	Errors      []JobError      // the newest twenty, oldest first
 }
 
 // A JobError is one entry of a job's error history.
@@ -65,7 +68,7 @@ func (e *Engine) Job(ctx context.Context, id int64) (Job, error) {
 		b.Queue(e.sql.get("no_jit", children{}))
 		b.Queue(e.sql.get("job", children{}), id).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&j.State, &j.Queue, &j.Priority, &j.Kind, &j.Args,
-				&j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.DeadlineAt, &j.HeartbeatAt, &j.Percent, &j.Message, &j.Metadata, &j.FinalizedAt, &j.RunAt, &errs)
+				&j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.DeadlineAt, &j.HeartbeatAt, &j.Percent, &j.Message, &j.Metadata, &j.Callback, &j.TimeoutAt, &j.FinalizedAt, &j.RunAt, &errs)
 		})
 		err := send(ctx, tx, &b)
 		if errors.Is(err, pgx.ErrNoRows) {

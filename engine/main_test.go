@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 func smallRings(schema string) engine.Config {
-	return engine.Config{Schema: schema, QueueSlots: 4, ClaimSlots: 2}
+	return engine.Config{Schema: schema, QueueSlots: 4, ClaimSlots: 2, LeaseSlots: 2}
 }
 
 // A bundle is what a test works with: an engine on a schema of its own, with a clock that the test moves.

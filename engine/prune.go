@@ -29,7 +29,7 @@ const (
 type PruneOutcome struct {
 	Status     PruneStatus
 	Generation int64 // looked at; -1 when none was
-	// CarriedFailedRows counts the failed rows that were carried to the current slot; always 0 for the claim ring.
+	// CarriedFailedRows counts the failed rows that were carried to the current slot; always 0 for the other rings.
 	CarriedFailedRows int
 	// Holder is who is in the way, where that is known.
 	Holder *Holder
@@ -73,6 +73,13 @@ const spareSlots = 2
 // itself: rescue does. Otherwise like PruneQueue.
 func (e *Engine) PruneClaims(ctx context.Context) (PruneOutcome, error) {
 	p := pruning{e: e, op: "PruneClaims", ring: e.claim}
+	return p.run(ctx)
+}
+
+// PruneLeases truncates the oldest sealed slot of the lease ring if nobody waits in it. It ends no wait itself: callbacks,
+// timeouts and what closes attempts do. Otherwise like PruneQueue.
+func (e *Engine) PruneLeases(ctx context.Context) (PruneOutcome, error) {
+	p := pruning{e: e, op: "PruneLeases", ring: e.lease}
 	return p.run(ctx)
 }
 
@@ -218,7 +225,9 @@ func (p *pruning) lockChildren(ctx context.Context, t *txn, at children) error {
 	} else {
 		b.Queue(sql.get("lock_gate", at))
 	}
-	b.Queue(sql.get("lock_rest", at))
+	if len(p.ring.Rest()) > 0 {
+		b.Queue(sql.get("lock_rest", at))
+	}
 	b.Queue(sql.get("restore_lock_timeout", children{}), p.lockWait)
 	return send(ctx, t, &b)
 }
@@ -262,17 +271,18 @@ func (p proof) contradiction() string {
 }
 
 // truncate carries failed rows inside the floor on, adds what is lost to the permanent counts, appends the generation to the prune ledger and truncates, all or
-// nothing. An empty slot needs no TRUNCATE, which would only leave dead rows in the catalogue (hazard 27).
+// nothing. A slot that was never written needs no TRUNCATE, which would only leave dead rows in the catalogue (hazard 27).
 func (p *pruning) truncate(ctx context.Context, t *txn, at children) error {
 	sql := p.e.sql
 	var holds bool
 	var b pgx.Batch
-	if p.ring.name == "queue" {
+	switch p.ring.name {
+	case "queue":
 		if !p.carried {
 			p.queueCarry(&b, at)
 		}
 		b.Queue(sql.get("fold_rollups", at), p.cutoff)
-	} else {
+	case "claim":
 		b.Queue(sql.get("reset_rescue_cursor", at))
 	}
 	b.Queue(sql.get("append_prune", at), p.out.Generation, p.ring.slot(p.out.Generation), p.e.now())

@@ -95,7 +95,7 @@ SELECT $2::smallint, $3::bigint, d.lane_id, d.lane_seq, d.job_id, d.run_lease, d
 
 {{define "share_claim_children"}}
 /* awa:PruneQueue */
-LOCK TABLE {{.S}}.lease_claim_batches, {{.S}}.lease_claims, {{.S}}.lease_claim_closure_batches, {{.S}}.lease_claim_closures IN ACCESS SHARE MODE
+LOCK TABLE {{.S}}.lease_claim_batches, {{.S}}.lease_claims, {{.S}}.lease_claim_closure_batches, {{.S}}.lease_claim_closures, {{.S}}.leases IN ACCESS SHARE MODE
 {{end}}
 
 {{define "lock_gate"}}
@@ -142,6 +142,7 @@ SELECT EXISTS (SELECT FROM ready r LEFT JOIN spent s USING (lane_id) WHERE NOT i
        EXISTS (SELECT FROM spent s LEFT JOIN ready r USING (lane_id) WHERE NOT isempty(s.seqs - coalesce(r.seqs, '{}')))
        OR EXISTS (SELECT FROM history h LEFT JOIN spent s USING (lane_id) WHERE NOT isempty(h.seqs - coalesce(s.seqs, '{}')))
        OR EXISTS (SELECT FROM {{.S}}.done_entries_{{.Queue}} d JOIN ready r USING (lane_id) WHERE d.kind IS NOT NULL AND r.seqs @> d.lane_seq)
+       OR NOT {{template "queue_slot_open" .}} AND EXISTS (SELECT FROM {{.S}}.leases WHERE ready_generation = $1::bigint)
 {{range .Ring.Children}}       OR EXISTS (SELECT FROM {{$.S}}.{{.}}_{{$.Queue}} WHERE ready_generation <> $1::bigint)
 {{end}}{{end}}
 
@@ -175,6 +176,18 @@ SELECT false,
 {{end}}  FROM claimed, closed
 {{end}}
 
+{{/* A lease that is there is a wait that isn't over. Nothing else says so: emptiness is the whole proof, under the lock. */}}
+{{define "lease_slot_active"}}
+/* awa:PruneLeases */
+SELECT EXISTS (SELECT FROM {{.S}}.leases_{{.Queue}} WHERE lease_generation = $1::bigint)
+{{end}}
+
+{{define "lease_slot_proof"}}
+/* awa:PruneLeases */
+SELECT false, EXISTS (SELECT FROM {{.S}}.leases_{{.Queue}}), false,
+       EXISTS (SELECT FROM {{.S}}.leases_{{.Queue}} WHERE lease_generation <> $1::bigint)
+{{end}}
+
 {{/* Folds exactly what TRUNCATE removes and the carry leaves: no filter by generation. */}}
 {{define "fold_rollups"}}
 /* awa:PruneQueue */
@@ -205,9 +218,10 @@ UPDATE {{.S}}.claim_ring_slots
 INSERT INTO {{.S}}.{{.Ring.Name}}_ring_prunes (generation, slot, pruned_at) VALUES ($1::bigint, $2::smallint, coalesce($3::timestamptz, now()))
 {{end}}
 
+{{/* Leases went one by one; what they leave behind is still there. */}}
 {{define "slot_holds_rows"}}
 /* awa:Prune */
-SELECT {{range $i, $child := .Ring.Children}}{{if $i}} OR {{end}}EXISTS (SELECT FROM {{$.S}}.{{$child}}_{{$.Queue}}){{end}}
+SELECT {{if eq .Ring.Name "lease"}}pg_relation_size('{{.S}}.leases_{{.Queue}}') > 0{{else}}{{range $i, $child := .Ring.Children}}{{if $i}} OR {{end}}EXISTS (SELECT FROM {{$.S}}.{{$child}}_{{$.Queue}}){{end}}{{end}}
 {{end}}
 
 {{define "truncate_slot"}}

@@ -17,8 +17,8 @@ type RescueOutcome struct {
 	Busy     int // attempts left for the next sweep, since a closer was at work on their claim
 }
 
-// RescueStale closes up to budget (1 to 10,000) attempts that were claimed more than staleAfter ago and are still open,
-// oldest slot first, and makes their jobs available again: a new ready row at the end of the lane, with the same id and
+// RescueStale closes up to budget (1 to 10,000) attempts whose newest sign of life, their claim, a heartbeat or
+// a callback, is more than staleAfter ago and which are still open and not parked, oldest slot first, and makes their jobs available again: a new ready row at the end of the lane, with the same id and
 // error history. A job without attempts left fails. A late worker then finds its attempt stale (P3).
 //
 // It is safe with two leaders, which take slots in turn, and never waits for a worker: an attempt that is being closed
@@ -32,9 +32,9 @@ func (e *Engine) RescueStale(ctx context.Context, staleAfter time.Duration, budg
 }
 
 // RescueDeadline closes up to budget (1 to 10,000) attempts whose deadline has come, whether their workers live or not:
-// that of their queue and that of their own, in one call. Otherwise it is like RescueStale.
+// that of their queue and that of their own, in one call, parked ones too. Otherwise it is like RescueStale.
 func (e *Engine) RescueDeadline(ctx context.Context, budget int) (RescueOutcome, error) {
-	return e.rescue(ctx, sweep{e: e, op: "RescueDeadline", deadline: true, outcome: "deadline_expired", message: "the deadline has passed"}, budget)
+	return e.rescue(ctx, sweep{e: e, op: "RescueDeadline", kind: byDeadline, outcome: "deadline_expired", message: "the deadline has passed"}, budget)
 }
 
 // rescue sweeps slot by slot: one transaction each, within the budget of the call.
@@ -68,7 +68,7 @@ func (e *Engine) rescue(ctx context.Context, each sweep, budget int) (out Rescue
 type sweep struct {
 	e          *Engine
 	op         string
-	deadline   bool          // it goes by deadlines; else by age
+	kind       sweepKind
 	grace      time.Duration // added to the time that it goes by
 	outcome    string        // of its closures
 	message    string        // in the jobs' error history
@@ -81,9 +81,18 @@ type sweep struct {
 	out     RescueOutcome
 }
 
+// A sweepKind is what a sweep goes by.
+type sweepKind int
+
+const (
+	byAge sweepKind = iota
+	byDeadline
+	byTimeout // of waits
+)
+
 // at names the children of a track's statements.
 func (s *sweep) at(local bool) children {
-	return children{Claim: s.e.claim.slot(s.generation), Local: local, Deadline: s.deadline}
+	return children{Claim: s.e.claim.slot(s.generation), Local: local, Deadline: s.kind == byDeadline, Timeout: s.kind == byTimeout}
 }
 
 func (s *sweep) run(ctx context.Context, t *txn) (moved, commit bool, err error) {
@@ -123,18 +132,25 @@ func (s *sweep) lockSlot(ctx context.Context, t *txn) (locked bool, err error) {
 	b.Queue(e.sql.get("cutoff", children{}), e.now(), s.grace).QueryRow(func(row pgx.Row) error { return row.Scan(&s.cutoff) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.queue})).QueryRow(func(row pgx.Row) error { return row.Scan(&s.queueAt) })
 	for _, tr := range s.tracks {
-		b.Queue(e.sql.get("read_sweep_cursor", children{Local: tr.local, Deadline: s.deadline}), slot).QueryRow(tr.readCursor)
+		if s.kind != byTimeout {
+			b.Queue(e.sql.get("read_sweep_cursor", children{Local: tr.local, Deadline: s.kind == byDeadline}), slot).QueryRow(tr.readCursor)
+		}
 	}
 	return locked, send(ctx, t, &b)
 }
 
-// look reads each track's candidates from its saved cursor on, then from the start of the slot up to it.
+// look reads each track's candidates from its saved cursor on, then from the start of the slot up to it. Waits that timed
+// out need no cursor: each that is found there is open, and gone when it was closed.
 func (s *sweep) look(ctx context.Context, t *txn) error {
 	var b pgx.Batch
 	for _, tr := range s.tracks {
+		if s.kind == byTimeout {
+			b.Queue(s.e.sql.get("timeout_candidates", s.at(tr.local)), s.generation, sweepBatches, s.cutoff).Query(tr.readCandidates)
+			continue
+		}
 		for _, part := range tr.parts(s.end()) {
 			args := []any{s.generation, part[0].at, part[0].batch, part[1].at, part[1].batch, sweepBatches}
-			if !s.deadline {
+			if s.kind == byAge {
 				args = append(args, s.cutoff)
 			}
 			b.Queue(s.e.sql.get("rescue_candidates", s.at(tr.local)), args...).Query(tr.readCandidates)
@@ -151,7 +167,7 @@ func (s *sweep) look(ctx context.Context, t *txn) error {
 
 // end is the first mark that is too young, or not expired.
 func (s *sweep) end() mark {
-	if s.deadline {
+	if s.kind == byDeadline {
 		return mark{s.cutoff, math.MaxInt64} // a deadline has come at its very time
 	}
 	return mark{at: s.cutoff}
@@ -247,8 +263,7 @@ func (s *sweep) close(ctx context.Context, t *txn, tr *track) (moved bool, err e
 			}
 		}
 	}
-	_, err = t.Exec(ctx, s.e.sql.get("forget", children{}), over)
-	return moved, err
+	return moved, s.e.forget(ctx, t, over)
 }
 
 // readyGenerations returns the ready generations of places, each once, ascending.
@@ -264,6 +279,9 @@ func readyGenerations(places []place) []int64 {
 // saveCursors moves the saved cursors past the candidates that have nothing left to close, up to the first that does
 // (storage: "Rescue cursors"). The sweep itself went on behind that one.
 func (s *sweep) saveCursors(ctx context.Context, t *txn) (moved bool, err error) {
+	if s.kind == byTimeout {
+		return false, nil
+	}
 	for _, tr := range s.tracks {
 		to := nextCursor(tr.cursor, tr.found)
 		if to == tr.cursor {

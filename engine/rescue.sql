@@ -18,14 +18,31 @@ SELECT coalesce($1::timestamptz, now()) - $2::interval
 SELECT {{template "sweep_cursor" .}}_{{template "sweep_time" .}}, {{template "sweep_cursor" .}}_batch_id FROM {{.S}}.claim_ring_slots WHERE slot = $1::smallint
 {{end}}
 
-{{/* The attempts of claim b with a sign of life that is newer than the cutoff: the sweep by age may pass them. A deadline
-     asks for no heartbeat. */}}
+{{/* What a sweep has to say of the attempts of claim b. The sweep by age passes those with a sign of life that is newer than
+     the cutoff, and those that are parked, who give none. A deadline asks for neither. The sweep of waits takes those that
+     have timed out, and nothing else. */}}
 {{define "alive"}}
-{{- if not .Deadline}}
+{{- if .Timeout}}
+        * coalesce((SELECT range_agg(int8range(w.receipt_id, w.receipt_id + 1)) FROM {{.S}}.leases w
+                     WHERE w.receipt_id >= b.batch_id * 4096 AND w.receipt_id <= b.batch_id * 4096 + 4095
+                       AND w.timeout_at <= $7::timestamptz), '{}')
+{{- else if not .Deadline}}
         - coalesce((SELECT range_agg(int8range(s.receipt_id, s.receipt_id + 1)) FROM {{.S}}.attempt_state s
                      WHERE s.receipt_id >= b.batch_id * 4096 AND s.receipt_id <= b.batch_id * 4096 + 4095
-                       AND s.heartbeat_at >= $7::timestamptz), '{}')
+                       AND (s.heartbeat_at >= $7::timestamptz
+                            OR s.leased AND EXISTS (SELECT FROM {{.S}}.leases w WHERE w.job_id = s.job_id AND w.run_lease = s.run_lease))), '{}')
 {{- end}}{{end}}
+
+{{/* The waits of a claim slot that have timed out, by claim. */}}
+{{define "timeout_candidates"}}
+/* awa:CallbackTimeout */
+SELECT min(w.parked_at), w.receipt_id / 4096, w.ready_generation, range_agg(int8range(w.receipt_id, w.receipt_id + 1))::text
+  FROM {{.S}}.leases w
+ WHERE w.timeout_at <= $3::timestamptz AND w.claim_generation = $1::bigint AND {{if not .Local}}NOT {{end}}w.local
+ GROUP BY 2, 3
+ ORDER BY 2
+ LIMIT $2::integer
+{{end}}
 
 {{define "rescue_candidates"}}
 /* awa:Rescue */
@@ -77,7 +94,7 @@ SELECT b.{{template "sweep_time" .}}, b.batch_id, b.ready_generation,
            o.kind, o.args, o.all_errors, o.time_limit
       FROM (SELECT old.*, l.seq FROM old JOIN {{.S}}.lanes l USING (lane_id)
              WHERE old.attempt + 1 < old.max_attempts
-             ORDER BY old.swept_at, old.receipt_id) o
+             ORDER BY {{if not .Timeout}}old.swept_at, {{end}}old.receipt_id) o
     RETURNING 1
 ){{range .Slots}}, failed_{{.}} AS (
     INSERT INTO {{$.S}}.done_entries_{{.}}

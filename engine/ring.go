@@ -8,7 +8,7 @@ package engine
 //	sealed   rotated away from, not yet in the prune ledger: late evidence, closures and history still go there
 //	pruned   in the prune ledger: nothing may be written into it, its slot may be used again
 type ring struct {
-	name     string   // "queue" or "claim": the prefix of its control tables
+	name     string   // "queue", "claim" or "lease": the prefix of its control tables
 	slots    int      // N
 	children []string // the partitioned tables, gate child first (lock order)
 	roots    []string // those of them whose rows stand for themselves: a slot holds something when one of these does
@@ -24,6 +24,10 @@ func claimRing(slots int) ring {
 	return ring{name: "claim", slots: slots, children: []string{
 		"lease_claim_batches", "lease_claims", "lease_claim_closure_batches", "lease_claim_closures",
 	}, roots: []string{"lease_claim_batches", "lease_claims"}}
+}
+
+func leaseRing(slots int) ring {
+	return ring{name: "lease", slots: slots, children: []string{"leases"}, roots: []string{"leases"}}
 }
 
 // Name and Children serve the statement templates.

@@ -40,6 +40,11 @@ func (e *Engine) RotateClaims(ctx context.Context) (RotateOutcome, error) {
 	return e.rotate(ctx, "RotateClaims", e.claim)
 }
 
+// RotateLeases makes the next slot of the lease ring current, for new waits to go into. Otherwise like RotateQueue.
+func (e *Engine) RotateLeases(ctx context.Context) (RotateOutcome, error) {
+	return e.rotate(ctx, "RotateLeases", e.lease)
+}
+
 func (e *Engine) rotate(ctx context.Context, op string, r ring) (RotateOutcome, error) {
 	out := RotateOutcome{Status: RotateBlocked, Generation: -1}
 	err := e.transact(ctx, op, func(t *txn) (bool, error) {

@@ -25,8 +25,9 @@ type children struct {
 	Ring  ring  // for statements that serve both rings
 	// Local says that the claims are row-local: rows of lease_claims, and closures of the same shape.
 	Local bool
-	// Deadline says that a sweep goes by deadlines, not by age.
-	Deadline bool
+	// Deadline says that a sweep goes by deadlines, Timeout by those of waits; neither, by age.
+	Deadline, Timeout bool
+	Lease             int // the slot of the lease ring that is written
 }
 
 // statementData is what a template may refer to.
@@ -57,7 +58,7 @@ func newStatements(schema string) *statements {
 
 // get returns the text of a statement.
 func (s *statements) get(name string, c children) string {
-	key := fmt.Sprint(name, c.Queue, c.Claim, c.Slots, c.Ring.name, c.Local, c.Deadline)
+	key := fmt.Sprint(name, c.Queue, c.Claim, c.Slots, c.Ring.name, c.Local, c.Deadline, c.Timeout, c.Lease)
 	s.mu.RLock()
 	text, ok := s.text[key]
 	s.mu.RUnlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TrimLedger deletes rows of both rings' ledgers that are older than one lap, and returns how many. Nobody asks for
+// TrimLedger deletes rows of the rings' ledgers that are older than one lap, and returns how many. Nobody asks for
 // them: a slot is entered when the generation of one lap ago is pruned, so that every unpruned one is of the newest lap.
 // A writer with an older cursor in mind finds that the cursor moved before it asks whether its generation was pruned,
 // and a receipt of an older one finds its claim gone.
@@ -17,7 +17,7 @@ import (
 func (e *Engine) TrimLedger(ctx context.Context) (int, error) {
 	const op = "TrimLedger"
 	trimmed := 0
-	for _, r := range []ring{e.queue, e.claim} {
+	for _, r := range []ring{e.queue, e.claim, e.lease} {
 		n := 0
 		err := e.transact(ctx, op, func(t *txn) (bool, error) {
 			var w window

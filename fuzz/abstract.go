@@ -82,7 +82,11 @@ func (t *tables) readers() []tableReader {
 		   UNION ALL
 		  SELECT 'claim', (SELECT max(generation) FROM {s}.claim_ring_rotations),
 		         (SELECT min(generation) FROM {s}.claim_ring_rotations WHERE generation NOT IN (SELECT generation FROM {s}.claim_ring_prunes)),
-		         coalesce((SELECT max(generation) FROM {s}.claim_ring_prunes), -1)`, t.ring},
+		         coalesce((SELECT max(generation) FROM {s}.claim_ring_prunes), -1)
+		   UNION ALL
+		  SELECT 'lease', (SELECT max(generation) FROM {s}.lease_ring_rotations),
+		         (SELECT min(generation) FROM {s}.lease_ring_rotations WHERE generation NOT IN (SELECT generation FROM {s}.lease_ring_prunes)),
+		         coalesce((SELECT max(generation) FROM {s}.lease_ring_prunes), -1)`, t.ring},
 		{`SELECT lane_id, queue, priority FROM {s}.lanes`, t.lane},
 		{`SELECT queue, pruned_completed_count, pruned_failed_count FROM {s}.queue_terminal_rollups`, t.rollup},
 		{`SELECT ready_slot, lane_id, ready_generation, batch_id, claimed_count, lane_seqs FROM {s}.ready_claim_attempt_batches`, t.handedOut},
@@ -96,7 +100,8 @@ func (t *tables) readers() []tableReader {
 		{`SELECT ready_slot, lane_id, ready_generation, batch_id, tombstone_count, lane_seqs FROM {s}.ready_tombstones`, t.tombstone},
 		{`SELECT ready_slot, lane_id, ready_generation, completed_at, completed_count, lane_seqs FROM {s}.receipt_completion_batches`, t.completion},
 		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, state, finalized_at, max_attempts, time_limit FROM {s}.done_entries`, t.done},
-		{`SELECT job_id, run_lease, receipt_id, heartbeat_at, coalesce(percent, 0) FROM {s}.attempt_state`, t.attemptState},
+		{`SELECT job_id, run_lease, receipt_id, heartbeat_at, coalesce(percent, 0), leased, callback_token, callback::text, early::text FROM {s}.attempt_state`, t.attemptState},
+		{`SELECT lease_slot, lease_generation, lane_id, job_id, run_lease, receipt_id, claim_generation, ready_generation, local, token, timeout_at FROM {s}.leases`, t.lease},
 		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, state, run_at, time_limit FROM {s}.deferred_jobs`, t.deferred},
 		{`SELECT job_id, unique_key, held_in, active FROM {s}.unique_claims`, t.unique},
 	}
@@ -158,11 +163,7 @@ func (t *tables) ring(rows pgx.Rows) error {
 		return fmt.Errorf("the %s ring pruned generation %d before %d: not oldest first", name, newest, pruned)
 	}
 	v := t.flat.Vars()
-	if name == "queue" {
-		v.Queue = model.Ring{Generation: generation, Pruned: pruned}
-	} else {
-		v.Claims = model.Ring{Generation: generation, Pruned: pruned}
-	}
+	*map[string]*model.Ring{"queue": &v.Queue, "claim": &v.Claims, "lease": &v.Leases}[name] = model.Ring{Generation: generation, Pruned: pruned}
 	t.flat.SetVars(v)
 	return nil
 }

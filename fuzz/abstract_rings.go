@@ -206,7 +206,7 @@ func (t *tables) closure(rows pgx.Rows) error {
 var outcomes = map[string]model.Outcome{
 	"completed": model.Completed, "failed": model.Failed, "rescued": model.Rescued, "deadline_expired": model.DeadlineExpired,
 	"retried": model.TriedAgain, "snoozed": model.Snoozed,
-	"cancelled": model.Cancelled,
+	"cancelled": model.Cancelled, "callback_timeout": model.CallbackTimedOut,
 }
 
 func (t *tables) completion(rows pgx.Rows) error {
@@ -226,7 +226,7 @@ func (t *tables) completion(rows pgx.Rows) error {
 		if !there {
 			return fmt.Errorf("position %d of generation %d was completed, but has no ready row", seq, generation)
 		}
-		if err := t.end(e, model.Completed, at); err != nil {
+		if err := t.end(e, model.Completed, at, false); err != nil {
 			return err
 		}
 	}
@@ -261,11 +261,11 @@ func (t *tables) done(rows pgx.Rows) error {
 	if !there || e.Job != job || e.Lease+1 != lease || e.Attempt+1 != attempt {
 		return fmt.Errorf("the done row of job %d run lease %d attempt %d doesn't fit its ready row", job, lease, attempt)
 	}
-	return t.end(e, outcomes[state], at)
+	return t.end(e, outcomes[state], at, state == "completed")
 }
 
-// end adds the terminal row of an entry's attempt.
-func (t *tables) end(e model.EntryRow, state model.Outcome, at time.Time) error {
+// end adds the terminal row of an entry's attempt; leased says that it is a success in a row of its own.
+func (t *tables) end(e model.EntryRow, state model.Outcome, at time.Time, leased bool) error {
 	place := position{e.Lane, e.Gen, e.Seq}
 	if t.ended[place] {
 		return fmt.Errorf("job %d run lease %d ended twice", e.Job, e.Lease+1)
@@ -273,7 +273,7 @@ func (t *tables) end(e model.EntryRow, state model.Outcome, at time.Time) error 
 	t.ended[place] = true
 	t.flat.AddTerminal(model.TerminalRow{
 		Lane: e.Lane, Seq: e.Seq, Gen: e.Gen, Job: e.Job, Lease: e.Lease + 1, Attempt: e.Attempt + 1, MaxAttempts: e.MaxAttempts,
-		State: state, FinalizedAt: logical(at), Limit: e.Limit,
+		State: state, FinalizedAt: logical(at), Limit: e.Limit, Leased: leased,
 	})
 	return nil
 }
@@ -285,21 +285,5 @@ func (t *tables) check() error {
 			return fmt.Errorf("batch %d handed out position %d of generation %d, which has no ready row", batch, at.laneSeq, at.ready)
 		}
 	}
-	return nil
-}
-
-// attemptState reads what an attempt has told of itself; its receipt must lead to it.
-func (t *tables) attemptState(rows pgx.Rows) error {
-	var receipt int
-	var at time.Time
-	var a model.AttemptRow
-	if err := rows.Scan(&a.Job, &a.Lease, &receipt, &at, &a.Percent); err != nil {
-		return err
-	}
-	if c, there := t.claims[receipt]; !there || c.ID() != a.ID() {
-		return fmt.Errorf("the state of attempt %s has the receipt %d, which isn't its own", a.ID(), receipt)
-	}
-	a.Heartbeat = logical(at)
-	t.flat.PutAttemptState(a)
 	return nil
 }

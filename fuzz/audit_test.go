@@ -27,7 +27,7 @@ func TestAuditCoversTheModel(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s, err := b.system(t.Context(), World{QueueSlots: 4, ClaimSlots: 2, Engines: 1, Pool: 1, Queues: []string{"a"}})
+	s, err := b.system(t.Context(), World{QueueSlots: 4, ClaimSlots: 2, LeaseSlots: 2, Engines: 1, Pool: 1, Queues: []string{"a"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,9 +80,9 @@ func (b *bench) system(ctx context.Context, w World) (*system, error) {
 		}
 		pools = append(pools, b.pools[at])
 	}
-	schema := fmt.Sprintf("%s_%d_%d", b.name, w.QueueSlots, w.ClaimSlots)
+	schema := fmt.Sprintf("%s_%d_%d_%d", b.name, w.QueueSlots, w.ClaimSlots, w.LeaseSlots)
 	if !b.schemas[schema] {
-		cfg := engine.Config{Schema: schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots}
+		cfg := engine.Config{Schema: schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, LeaseSlots: w.LeaseSlots}
 		if err := engine.Migrate(ctx, pools[0], cfg); err != nil {
 			return nil, err
 		}
@@ -100,14 +100,17 @@ func (b *bench) empty(ctx context.Context, schema string) error {
 	text := ""
 	for _, table := range []string{
 		"ready_entries", "ready_claim_attempt_batches", "ready_tombstones", "receipt_completion_batches", "done_entries", "lease_claim_batches",
-		"lease_claims", "lease_claim_closure_batches", "lease_claim_closures", "attempt_state", "deferred_jobs", "unique_claims", "queue_terminal_rollups", "queue_ring_prunes", "claim_ring_prunes",
+		"lease_claims", "lease_claim_closure_batches", "lease_claim_closures", "attempt_state", "leases", "deferred_jobs", "unique_claims", "queue_terminal_rollups", "queue_ring_prunes", "claim_ring_prunes",
+		"lease_ring_prunes",
 	} {
 		text += fmt.Sprintf("DELETE FROM %s.%s;", s, table)
 	}
 	text += fmt.Sprintf(`DELETE FROM %[1]s.queue_ring_rotations WHERE generation > 0;
 		DELETE FROM %[1]s.claim_ring_rotations WHERE generation > 0;
+		DELETE FROM %[1]s.lease_ring_rotations WHERE generation > 0;
 		INSERT INTO %[1]s.queue_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING; -- TrimLedger may have taken it
 		INSERT INTO %[1]s.claim_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING;
+		INSERT INTO %[1]s.lease_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING;
 		DELETE FROM %[1]s.claim_ring_slots;
 		INSERT INTO %[1]s.claim_ring_slots (slot) SELECT generate_series(0, slot_count - 1) FROM %[1]s.claim_ring_state`, s)
 	_, err := b.judge.Exec(ctx, text)

@@ -30,14 +30,19 @@ var weights = []struct {
 	{"Retry", 4},
 	{"Snooze", 2},
 	{"Cancel", 3},
+	{"Park", 5},
+	{"Resume", 3},
+	{"CallbackTimeout", 4},
 	{"RescueStale", 4},
 	{"Heartbeat", 3},
 	{"Progress", 2},
 	{"RescueDeadline", 3},
 	{"RotateQueue", 5},
 	{"RotateClaims", 5},
+	{"RotateLeases", 1},
 	{"PruneQueue", 6},
 	{"PruneClaims", 6},
+	{"PruneLeases", 1},
 	{"Begin", 3},
 	{"EnqueueTx", 9},
 	{"Commit", 1},
@@ -66,8 +71,12 @@ func (g *generator) possible(s model.Store) []string {
 			if len(s.Txs()) == 0 {
 				continue
 			}
-		case "Complete", "Fail", "Retry", "Snooze", "Heartbeat", "Progress":
+		case "Complete", "Fail", "Retry", "Snooze", "Heartbeat", "Progress", "Park", "Resume":
 			if len(g.attempts) == 0 {
+				continue
+			}
+		case "CallbackTimeout":
+			if len(s.Leases()) == 0 {
 				continue
 			}
 		case "RetryFailed":
@@ -79,14 +88,24 @@ func (g *generator) possible(s model.Store) []string {
 				continue
 			}
 		}
-		weight := w.weight
-		// Moments that don't come often: a spent slot that only an open producer keeps, or that holds failed rows.
-		if w.name == "PruneQueue" && (heldByProducer(s) || carries(s)) {
-			weight *= 5
-		}
-		names = append(names, slices.Repeat([]string{w.name}, weight)...)
+		names = append(names, slices.Repeat([]string{w.name}, w.weight*urgency(s, w.name))...)
 	}
 	return names
+}
+
+// urgency makes more of moments that don't come often: a spent slot that only an open producer keeps, or that holds failed
+// rows; somebody who waits.
+func urgency(s model.Store, name string) int {
+	leases := s.Vars().Leases
+	switch {
+	case name == "PruneQueue" && (heldByProducer(s) || carries(s)):
+		return 5
+	case name == "Resume" && len(s.Leases()) > 0:
+		return 2
+	case name == "RotateLeases" && len(s.Leases()) > 0, name == "PruneLeases" && leases.Sealed(leases.Pruned):
+		return 5
+	}
+	return 1
 }
 
 // heldByProducer says whether the oldest sealed slot is kept by uncommitted rows alone.
@@ -166,6 +185,12 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.RescueDeadline{Limit: small("limit", 4), Now: g.now}
 	case "RotateQueue":
 		return model.RotateQueue{Now: g.now}
+	case "CallbackTimeout":
+		return model.CallbackTimeout{Limit: small("limit", 4), Now: g.now}
+	case "RotateLeases":
+		return model.RotateLeases{Now: g.now}
+	case "PruneLeases":
+		return model.PruneLeases{Now: g.now}
 	case "RotateClaims":
 		return model.RotateClaims{Now: g.now}
 	case "PruneQueue":
@@ -194,6 +219,10 @@ func (g *generator) drawEnd(t *rapid.T, s model.Store, name string) model.Action
 		return model.Retry{Attempts: g.drawAttempts(t, s), Delay: pick(t, "delay", []int{0, 1, 4}), Now: g.now}
 	case "Snooze":
 		return model.Snooze{Attempts: g.drawAttempts(t, s), Delay: rapid.IntRange(0, 3).Draw(t, "delay"), Now: g.now}
+	case "Park":
+		return g.drawPark(t, s)
+	case "Resume":
+		return g.drawResume(t, s)
 	case "Cancel":
 		a := model.Cancel{Now: g.now}
 		for range rapid.IntRange(1, 3).Draw(t, "how many") {
@@ -261,8 +290,32 @@ func (g *generator) drawProgress(t *rapid.T, s model.Store) model.Action {
 	return model.Progress{Attempts: g.drawAttempts(t, s)[:1], Percent: percent, Now: g.now}
 }
 
+// drawToken draws one of the few tokens of an attempt.
+func (g *generator) drawToken(t *rapid.T) int { return rapid.IntRange(1, 3).Draw(t, "token") }
+
+// drawPark draws an attempt that is open, mostly, and now and then one that waits already.
+func (g *generator) drawPark(t *rapid.T, s model.Store) model.Action {
+	a := model.Park{Attempt: g.drawAttempts(t, s)[0], Token: g.drawToken(t), Timeout: pick(t, "timeout", []int{0, 1, 2, 5}), Now: g.now}
+	if waits := s.Leases(); len(waits) > 0 && pick(t, "again", []bool{false, false, false, true}) {
+		a.Attempt = pick(t, "wait", waits).ID()
+	}
+	return a
+}
+
+// drawResume draws the callback that somebody waits for, mostly; or any other one of any attempt.
+func (g *generator) drawResume(t *rapid.T, s model.Store) model.Action {
+	if waits := s.Leases(); len(waits) > 0 && rapid.IntRange(0, 2).Draw(t, "awaited") > 0 {
+		l := pick(t, "wait", waits)
+		return model.Resume{Attempt: l.ID(), Token: l.Token, Now: g.now}
+	}
+	return model.Resume{Attempt: g.drawAttempts(t, s)[0], Token: g.drawToken(t), Now: g.now}
+}
+
 // drawJob draws any job, or one of the few that are deferred.
 func (g *generator) drawJob(t *rapid.T, s model.Store) int {
+	if waits := s.Leases(); len(waits) > 0 && rapid.Bool().Draw(t, "waiting") {
+		return pick(t, "job", waits).Job
+	}
 	if deferred := s.DeferredRows(); len(deferred) > 0 && rapid.Bool().Draw(t, "deferred") {
 		return pick(t, "job", deferred).Job
 	}

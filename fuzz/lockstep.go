@@ -196,7 +196,7 @@ func (p *property) count(r *run, w World) {
 	defer p.l.mu.Unlock()
 	p.l.report.Runs++
 	p.l.report.Steps += len(r.story)
-	p.l.report.Worlds[fmt.Sprintf("queue slots %d, claim slots %d", w.QueueSlots, w.ClaimSlots)]++
+	p.l.report.Worlds[fmt.Sprintf("queue slots %d, claim slots %d, lease slots %d", w.QueueSlots, w.ClaimSlots, w.LeaseSlots)]++
 	for name, n := range r.counts {
 		p.l.report.Actions[name] += n
 	}

@@ -125,6 +125,8 @@ func (r *run) count(a model.Action, result model.Result) {
 		}
 	case model.Status:
 		r.counts[a.Name()+" "+string(res)]++
+	case model.WaitAnswer:
+		r.counts[a.Name()+" "+string(res)]++
 	case model.QueuePrune:
 		r.counts[a.Name()+" "+string(res.Status)]++
 		r.counts[a.Name()+" carried"] += res.Carried
@@ -145,6 +147,9 @@ func (r *run) count(a model.Action, result model.Result) {
 		for _, at := range res.Attempts {
 			_, outcome, _ := strings.Cut(at.String(), ":")
 			r.counts[a.Name()+" "+outcome]++
+			if end, ended := r.store.Terminal(at.ID.Job); ended && end.Leased && !at.Stale {
+				r.counts[a.Name()+" leased"]++
+			}
 		}
 	case model.Cancellation:
 		for _, job := range res.Jobs {

@@ -78,6 +78,10 @@ func (s *system) runnable(a model.Action) bool {
 		return s.know(a.Attempts)
 	case model.Progress:
 		return s.know(a.Attempts) && len(a.Attempts) == 1
+	case model.Park:
+		return s.know([]model.AttemptID{a.Attempt})
+	case model.Resume:
+		return s.know([]model.AttemptID{a.Attempt})
 	case model.JobOf:
 		return a.Job >= 1 && a.Job <= len(s.jobs)
 	case model.RetryFailed:
@@ -188,6 +192,15 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 			err = nil
 		}
 		return told, err
+	case model.Park:
+		s.at(a.Now)
+		r := s.receipts[a.Attempt]
+		parked, err := e.Park(ctx, r, engine.Wait{Token: TokenOf(r, a.Token), Timeout: seconds(a.Timeout)})
+		return ParkAnswer(a.Token, parked, err)
+	case model.Resume:
+		s.at(a.Now)
+		status, err := e.Resume(ctx, TokenOf(s.receipts[a.Attempt], a.Token), PayloadOf(a.Token))
+		return ResumeAnswer(status, err)
 	case model.Reopen:
 		return model.OK{}, s.reopen(ctx)
 	}
@@ -219,6 +232,21 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 			err = fmt.Errorf("the sweep found %d attempts busy, but nobody closes any", out.Busy)
 		}
 		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed}, err
+	case model.CallbackTimeout:
+		s.at(a.Now)
+		out, err := e.CallbackTimeout(ctx, a.Limit)
+		if err == nil && out.Busy > 0 {
+			err = fmt.Errorf("the sweep found %d attempts busy, but nobody closes any", out.Busy)
+		}
+		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed}, err
+	case model.RotateLeases:
+		s.at(a.Now)
+		out, err := e.RotateLeases(ctx)
+		return model.Status(out.Status), err
+	case model.PruneLeases:
+		s.at(a.Now)
+		out, err := e.PruneLeases(ctx)
+		return model.Status(out.Status), err
 	case model.RotateQueue:
 		s.at(a.Now)
 		out, err := e.RotateQueue(ctx)
@@ -254,7 +282,7 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		if errors.Is(err, engine.ErrNotFound) {
 			return model.JobView{State: model.JobNotFound}, nil
 		}
-		return model.JobView{State: model.JobState(j.State), Lease: int(j.RunLease), Attempt: j.Attempt}, err
+		return model.JobView{State: model.JobState(j.State), Lease: int(j.RunLease), Attempt: j.Attempt, Timeout: deadline(j.TimeoutAt)}, err
 	}
 	return nil, fmt.Errorf("the engine's side doesn't know %s", a)
 }
@@ -271,6 +299,32 @@ func (s *system) snoozings(a model.Snooze) (all []engine.Snoozing) {
 		all = append(all, engine.Snoozing{Receipt: r, For: seconds(a.Delay)})
 	}
 	return all
+}
+
+// ParkAnswer tells the answer of a Park in the model's words; what was delivered must be the token's own callback.
+func ParkAnswer(token int, p engine.Parked, err error) (model.WaitAnswer, error) {
+	switch {
+	case engine.Stale(err):
+		return model.WaitStale, nil
+	case errors.Is(err, engine.ErrWrongState):
+		return model.WaitsAlready, nil
+	case err != nil:
+		return "", err
+	case !p.Delivered:
+		return model.Parked, nil
+	}
+	if string(p.Payload) != string(PayloadOf(token)) {
+		return "", fmt.Errorf("the callback of token %d was delivered as %s", token, p.Payload)
+	}
+	return model.Delivered, nil
+}
+
+// ResumeAnswer tells the answer of a Resume in the model's words.
+func ResumeAnswer(status engine.ResumeStatus, err error) (model.WaitAnswer, error) {
+	if engine.Stale(err) {
+		return model.WaitStale, nil
+	}
+	return model.WaitAnswer(status), err
 }
 
 // Cancellation tells results of Cancel in the model's words, in the order of the request.
@@ -294,7 +348,7 @@ func Cancellation(asked []int, results []engine.JobResult) model.Cancellation {
 // ModelCounts are the engine's counts in the model's words.
 func ModelCounts(c engine.Counts) model.Counts {
 	return model.Counts{
-		Available: int(c.Available), Scheduled: int(c.Scheduled), Retryable: int(c.Retryable), Running: int(c.Running),
+		Available: int(c.Available), Scheduled: int(c.Scheduled), Retryable: int(c.Retryable), Running: int(c.Running), Waiting: int(c.Waiting),
 		Completed: int(c.Completed), Failed: int(c.Failed), Cancelled: int(c.Cancelled), PrunedCompleted: int(c.PrunedCompleted), PrunedFailed: int(c.PrunedFailed),
 	}
 }

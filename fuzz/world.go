@@ -16,6 +16,7 @@ import (
 // A World is what is drawn once per run: sizes that must make no difference to what is right.
 type World struct {
 	QueueSlots, ClaimSlots int
+	LeaseSlots             int // 2 where a world doesn't say
 	Engines                int // processes; operation i runs on engine i mod Engines
 	Pool                   int // connections of each engine
 	Queues                 []string
@@ -27,6 +28,7 @@ func drawWorld(t *rapid.T) World {
 	return World{
 		QueueSlots: rapid.IntRange(4, 5).Draw(t, "queue slots"),
 		ClaimSlots: rapid.IntRange(2, 3).Draw(t, "claim slots"),
+		LeaseSlots: rapid.IntRange(2, 3).Draw(t, "lease slots"),
 		Engines:    rapid.IntRange(1, 2).Draw(t, "engines"),
 		Pool:       rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "pool"),
 		Queues:     []string{"a", "b"},
@@ -36,13 +38,16 @@ func drawWorld(t *rapid.T) World {
 
 // Config is the world as the model takes it.
 func (w World) Config() *model.Config {
-	return &model.Config{QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, Queues: w.Queues, Deadlines: w.Deadlines}
+	return &model.Config{QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, LeaseSlots: w.LeaseSlots, Queues: w.Queues, Deadlines: w.Deadlines}
 }
 
 // String is the world as it stands in a seed file.
 func (w World) String() string {
 	text := fmt.Sprintf("queue_slots=%d claim_slots=%d engines=%d pool=%d queues=%s",
 		w.QueueSlots, w.ClaimSlots, w.Engines, w.Pool, strings.Join(w.Queues, ","))
+	if w.LeaseSlots != 2 {
+		text += fmt.Sprintf(" lease_slots=%d", w.LeaseSlots)
+	}
 	if len(w.Deadlines) > 0 {
 		text += " deadlines=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Deadlines), " ", ","), "[]")
 	}
@@ -60,8 +65,8 @@ func (w World) policies() map[string]engine.QueueConfig {
 
 // ParseWorld reads what String wrote.
 func ParseWorld(text string) (World, error) {
-	var w World
-	numbers := map[string]*int{"queue_slots": &w.QueueSlots, "claim_slots": &w.ClaimSlots, "engines": &w.Engines, "pool": &w.Pool}
+	w := World{LeaseSlots: 2}
+	numbers := map[string]*int{"queue_slots": &w.QueueSlots, "claim_slots": &w.ClaimSlots, "lease_slots": &w.LeaseSlots, "engines": &w.Engines, "pool": &w.Pool}
 	for _, field := range strings.Fields(text) {
 		name, value, ok := strings.Cut(field, "=")
 		if !ok {
@@ -90,7 +95,7 @@ func ParseWorld(text string) (World, error) {
 			return w, fmt.Errorf("world %q: %w", text, err)
 		}
 	}
-	if w.QueueSlots < 4 || w.ClaimSlots < 2 || w.Engines < 1 || w.Pool < 1 || len(w.Queues) == 0 || len(w.Deadlines) > len(w.Queues) || slices.Contains(w.Queues, "") {
+	if w.QueueSlots < 4 || w.ClaimSlots < 2 || w.LeaseSlots < 2 || w.Engines < 1 || w.Pool < 1 || len(w.Queues) == 0 || len(w.Deadlines) > len(w.Queues) || slices.Contains(w.Queues, "") {
 		return w, fmt.Errorf("world %q: a key is missing or too small", text)
 	}
 	return w, nil

@@ -154,6 +154,7 @@ type counts struct {
 	Scheduled       int64 `json:"scheduled"`
 	Retryable       int64 `json:"retryable,omitempty"`
 	Running         int64 `json:"running"`
+	Waiting         int64 `json:"waiting,omitempty"`
 	Completed       int64 `json:"completed"`
 	Failed          int64 `json:"failed"`
 	Cancelled       int64 `json:"cancelled,omitempty"`

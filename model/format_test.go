@@ -81,6 +81,7 @@ func anyEnd(t *rapid.T, name string) model.Action {
 		}
 		return ids
 	}
+	attempt := func() model.AttemptID { return model.AttemptID{Job: number("job"), Lease: number("lease")} }
 	switch name {
 	case "Heartbeat":
 		return model.Heartbeat{Attempts: attempts(), Now: number("now")}
@@ -90,6 +91,16 @@ func anyEnd(t *rapid.T, name string) model.Action {
 		return model.Complete{Attempts: attempts(), Now: number("now")}
 	case "Fail":
 		return model.Fail{Attempts: attempts(), Now: number("now")}
+	case "Park":
+		return model.Park{Attempt: attempt(), Token: number("token"), Timeout: number("timeout"), Now: number("now")}
+	case "Resume":
+		return model.Resume{Attempt: attempt(), Token: number("token"), Now: number("now")}
+	case "CallbackTimeout":
+		return model.CallbackTimeout{Limit: number("limit"), Now: number("now")}
+	case "RotateLeases":
+		return model.RotateLeases{Now: number("now")}
+	case "PruneLeases":
+		return model.PruneLeases{Now: number("now")}
 	case "Retry":
 		return model.Retry{Attempts: attempts(), Delay: number("delay"), Now: number("now")}
 	case "Snooze":

@@ -1,6 +1,6 @@
--- Migration 1: the queue ring, the claim ring and what stands around them.
+-- Migration 1: the queue ring, the claim ring, the lease ring and what stands around them.
 --
--- .S is the quoted schema; .QueueSlots and .ClaimSlots list the slot numbers chosen at install.
+-- .S is the quoted schema; .QueueSlots, .ClaimSlots and .LeaseSlots list the slot numbers chosen at install.
 -- Everything runs in one transaction behind an advisory lock: a crash leaves the whole or nothing.
 
 -- Queues and lanes --------------------------------------------------------------------------------
@@ -82,6 +82,8 @@ CREATE TABLE {{$.S}}.{{$ring.Name}}_ring_prunes (
 -- The slot's lock row.
 CREATE TABLE {{.S}}.queue_ring_slots (slot smallint PRIMARY KEY);
 INSERT INTO {{.S}}.queue_ring_slots SELECT generate_series(0, {{len .QueueSlots}} - 1);
+CREATE TABLE {{.S}}.lease_ring_slots (slot smallint PRIMARY KEY);
+INSERT INTO {{.S}}.lease_ring_slots SELECT generate_series(0, {{len .LeaseSlots}} - 1);
 
 -- The slot's lock row and where the sweeps of its claims, which are cyclic, go on: for stale attempts and for expired
 -- deadlines, each in batches and in row-local claims, independent of one another. A cursor passes only what has nothing
@@ -281,6 +283,35 @@ CREATE INDEX ON {{$.S}}.lease_claim_closure_batches_{{.}} (batch_id);
 CREATE TABLE {{$.S}}.lease_claim_closures_{{.}} PARTITION OF {{$.S}}.lease_claim_closures FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE UNIQUE INDEX ON {{$.S}}.lease_claim_closures_{{.}} (receipt_id);
 {{end}}
+-- The lease ring: attempts that wait for an answer from outside --------------------------------------
+
+-- One row per parked attempt, there exactly while it waits: its callback, its timeout or whatever closes the attempt
+-- takes it away. It goes into the slot that is current at the park, so that the second wait of an attempt may stand
+-- elsewhere than the first: nobody remembers where, it is found by (job_id, run_lease) (hazard 6). The place of the claim
+-- is for the sweep of timeouts. A slot is truncated when it is empty.
+CREATE TABLE {{.S}}.leases (
+    lease_generation bigint      NOT NULL,
+    job_id           bigint      NOT NULL,
+    run_lease        bigint      NOT NULL,
+    receipt_id       bigint      NOT NULL,
+    claim_generation bigint      NOT NULL,
+    ready_generation bigint      NOT NULL,
+    parked_at        timestamptz NOT NULL,
+    timeout_at       timestamptz,
+    lane_id          integer     NOT NULL,
+    lease_slot       smallint    NOT NULL,
+    local            boolean     NOT NULL, -- the claim's shape
+    token            bytea       NOT NULL CHECK (octet_length(token) = 16)
+) PARTITION BY LIST (lease_slot);
+
+-- Rows go one by one here, so that these children are vacuumed like any table: an attempt that waits for days keeps its
+-- slot, and a ring full of such slots can't turn.
+{{range .LeaseSlots}}
+CREATE TABLE {{$.S}}.leases_{{.}} PARTITION OF {{$.S}}.leases FOR VALUES IN ({{.}});
+CREATE UNIQUE INDEX ON {{$.S}}.leases_{{.}} (job_id, run_lease);
+CREATE INDEX ON {{$.S}}.leases_{{.}} (receipt_id);
+CREATE INDEX ON {{$.S}}.leases_{{.}} (timeout_at) WHERE timeout_at IS NOT NULL;
+{{end}}
 -- Outside the rings -------------------------------------------------------------------------------
 
 -- Jobs that may not run yet. A job enqueued in a caller's REPEATABLE READ or SERIALIZABLE transaction waits here, due
@@ -301,17 +332,23 @@ CREATE TABLE {{.S}}.deferred_jobs (
 );
 CREATE INDEX ON {{.S}}.deferred_jobs (run_at, job_id);
 
--- What a running attempt has told of itself: made when it first does, deleted by whatever closes the attempt, in the same
+-- What a running attempt has told of itself, or was told from outside: made when it first is, deleted by whatever closes the attempt, in the same
 -- transaction. So there is no row of an attempt that is over, and few rows at all. The receipt leads from a claim batch
 -- to those of its attempts that have one.
 CREATE TABLE {{.S}}.attempt_state (
     job_id       bigint      NOT NULL,
     run_lease    bigint      NOT NULL,
     receipt_id   bigint      NOT NULL UNIQUE,
-    heartbeat_at timestamptz NOT NULL,
+    heartbeat_at timestamptz,
     percent      smallint    CHECK (percent BETWEEN 0 AND 100),
     message      text,
     metadata     jsonb,
+    -- leased: the attempt was parked once, so that whoever closes it looks for a lease. callback is the answer that was
+    -- delivered last, callback_token whose it is. early are answers that came before their park, by token (hazard 33).
+    leased         boolean NOT NULL DEFAULT false,
+    callback_token bytea   CHECK (octet_length(callback_token) = 16),
+    callback       jsonb,
+    early          jsonb   CHECK (jsonb_typeof(early) = 'object'),
     PRIMARY KEY (job_id, run_lease)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 200);
 

@@ -3,6 +3,7 @@
 package schema
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -25,6 +26,7 @@ var migrations = []string{"001_claim_ring.sql"}
 const (
 	DefaultQueueSlots = 16
 	DefaultClaimSlots = 8
+	DefaultLeaseSlots = 8
 )
 
 // Layout is what an installation chooses once, for good: the number of child partitions of a ring can't be changed
@@ -32,9 +34,9 @@ const (
 type Layout struct {
 	// Schema is the PostgreSQL schema that holds every object of the engine. It must be an identifier (see engine.Config).
 	Schema string
-	// QueueSlots and ClaimSlots are the numbers of child partitions of the two rings. Zero means what is installed,
-	// and the default where nothing is.
-	QueueSlots, ClaimSlots int
+	// QueueSlots, ClaimSlots and LeaseSlots are the numbers of child partitions of the three rings. Zero means what is
+	// installed, and the default where nothing is.
+	QueueSlots, ClaimSlots, LeaseSlots int
 }
 
 // A NewerError says that the database was migrated by a newer binary. Nothing was changed.
@@ -102,7 +104,7 @@ func Install(ctx context.Context, tx pgx.Tx, lay Layout, lockKey int64) error {
 		return err
 	}
 	if installed == 0 {
-		lay = lay.or(DefaultQueueSlots, DefaultClaimSlots)
+		lay = lay.or(Layout{QueueSlots: DefaultQueueSlots, ClaimSlots: DefaultClaimSlots, LeaseSlots: DefaultLeaseSlots})
 		create := fmt.Sprintf(`/* awa:Migrate */ CREATE SCHEMA IF NOT EXISTS %[1]s;
 			CREATE TABLE %[1]s.schema_version (version integer PRIMARY KEY, installed_at timestamptz NOT NULL DEFAULT now())`, quoted)
 		if _, err := tx.Exec(ctx, create); err != nil {
@@ -144,10 +146,12 @@ func InstalledVersion(ctx context.Context, db Querier, schema string) (int, erro
 }
 
 // SlotCounts reads the layout that was chosen at install.
-func SlotCounts(ctx context.Context, db Querier, schema string) (queue, claim int, err error) {
-	err = db.QueryRow(ctx, fmt.Sprintf(`/* awa:Open */ SELECT (SELECT slot_count FROM %s), (SELECT slot_count FROM %s)`,
-		qualified(schema, "queue_ring_state"), qualified(schema, "claim_ring_state"))).Scan(&queue, &claim)
-	return queue, claim, err
+func SlotCounts(ctx context.Context, db Querier, schema string) (Layout, error) {
+	lay := Layout{Schema: schema}
+	err := db.QueryRow(ctx, fmt.Sprintf(`/* awa:Open */ SELECT (SELECT slot_count FROM %s), (SELECT slot_count FROM %s), (SELECT slot_count FROM %s)`,
+		qualified(schema, "queue_ring_state"), qualified(schema, "claim_ring_state"), qualified(schema, "lease_ring_state"),
+	)).Scan(&lay.QueueSlots, &lay.ClaimSlots, &lay.LeaseSlots)
+	return lay, err
 }
 
 // CheckEncoding refuses a database that can't store every text a caller may bring: an *EncodingError.
@@ -163,28 +167,30 @@ func CheckEncoding(ctx context.Context, db Querier) error {
 }
 
 // or fills in the counts that were left open.
-func (lay Layout) or(queue, claim int) Layout {
-	if lay.QueueSlots == 0 {
-		lay.QueueSlots = queue
-	}
-	if lay.ClaimSlots == 0 {
-		lay.ClaimSlots = claim
-	}
+func (lay Layout) or(other Layout) Layout {
+	lay.QueueSlots = cmp.Or(lay.QueueSlots, other.QueueSlots)
+	lay.ClaimSlots = cmp.Or(lay.ClaimSlots, other.ClaimSlots)
+	lay.LeaseSlots = cmp.Or(lay.LeaseSlots, other.LeaseSlots)
 	return lay
 }
 
 // checkLayout reads what is installed under the installers' lock: counts that were left open mean whatever another
 // installer chose a moment ago.
 func checkLayout(ctx context.Context, tx pgx.Tx, lay Layout) error {
-	queue, claim, err := SlotCounts(ctx, tx, lay.Schema)
-	lay = lay.or(queue, claim)
-	switch {
-	case err != nil:
+	there, err := SlotCounts(ctx, tx, lay.Schema)
+	if err != nil {
 		return fmt.Errorf("read the slot counts: %w", err)
-	case queue != lay.QueueSlots:
-		return &LayoutError{Schema: lay.Schema, Ring: "queue", Installed: queue, Got: lay.QueueSlots}
-	case claim != lay.ClaimSlots:
-		return &LayoutError{Schema: lay.Schema, Ring: "claim", Installed: claim, Got: lay.ClaimSlots}
+	}
+	lay = lay.or(there)
+	for _, ring := range []struct {
+		name           string
+		installed, got int
+	}{
+		{"queue", there.QueueSlots, lay.QueueSlots}, {"claim", there.ClaimSlots, lay.ClaimSlots}, {"lease", there.LeaseSlots, lay.LeaseSlots},
+	} {
+		if ring.installed != ring.got {
+			return &LayoutError{Schema: lay.Schema, Ring: ring.name, Installed: ring.installed, Got: ring.got}
+		}
 	}
 	return nil
 }
@@ -220,11 +226,11 @@ type ringLayout struct {
 
 // templateData is what the migrations may refer to.
 type templateData struct {
-	S                      string // quoted schema
-	QueueSlots, ClaimSlots []int
-	Rings                  []ringLayout
-	NoVacuum               string // storage parameters of ring children: TRUNCATE reclaims them, not vacuum (P6)
-	schema                 string
+	S                                  string // quoted schema
+	QueueSlots, ClaimSlots, LeaseSlots []int
+	Rings                              []ringLayout
+	NoVacuum                           string // storage parameters of ring children: TRUNCATE reclaims them, not vacuum (P6)
+	schema                             string
 }
 
 // Literal returns the qualified name of a table as an SQL string literal.
@@ -241,10 +247,11 @@ func render(file string, lay Layout) (string, error) {
 		S:          pgx.Identifier{lay.Schema}.Sanitize(),
 		QueueSlots: upTo(lay.QueueSlots),
 		ClaimSlots: upTo(lay.ClaimSlots),
+		LeaseSlots: upTo(lay.LeaseSlots),
 		NoVacuum:   "WITH (autovacuum_enabled = off, toast.autovacuum_enabled = off)",
 		schema:     lay.Schema,
 	}
-	data.Rings = []ringLayout{{"queue", data.QueueSlots}, {"claim", data.ClaimSlots}}
+	data.Rings = []ringLayout{{"queue", data.QueueSlots}, {"claim", data.ClaimSlots}, {"lease", data.LeaseSlots}}
 	var text strings.Builder
 	if err := t.Execute(&text, data); err != nil {
 		return "", fmt.Errorf("render %s: %w", file, err)

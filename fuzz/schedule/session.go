@@ -226,7 +226,7 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 func (s *session) applyOther(ctx context.Context, sequence string) error {
 	if sequence == "" {
 		w := s.stage.scenario.World
-		return engine.Migrate(ctx, s.pool, engine.Config{Schema: s.stage.schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots})
+		return engine.Migrate(ctx, s.pool, engine.Config{Schema: s.stage.schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, LeaseSlots: w.LeaseSlots})
 	}
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "ALTER SEQUENCE "+s.stage.table(sequence)+" OWNED BY NONE")

@@ -130,7 +130,7 @@ func (st *stage) setUp(ctx context.Context) error {
 	}
 	defer pool.Close()
 	w := st.scenario.World
-	if err := engine.Migrate(ctx, pool, engine.Config{Schema: st.schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots}); err != nil {
+	if err := engine.Migrate(ctx, pool, engine.Config{Schema: st.schema, QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, LeaseSlots: w.LeaseSlots}); err != nil {
 		return err
 	}
 	s := &session{stage: st, pool: pool}
