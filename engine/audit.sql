@@ -76,8 +76,10 @@ WITH spent AS MATERIALIZED ({{template "all_spent" .}}
      UNION ALL
     SELECT d.job_id, d.lane_id, d.state, 'deferred_jobs', NULL FROM {{.S}}.deferred_jobs d
      UNION ALL
-    SELECT a.job_id, a.lane_id, 'running', a.stands_in, a.claim_generation
-      FROM ({{template "all_attempts" .}}) a LEFT JOIN closures c USING (claim_generation, local, receipt_id) WHERE c.receipt_id IS NULL
+    SELECT a.job_id, a.lane_id, CASE WHEN w.job_id IS NULL THEN 'running' ELSE 'waiting' END, a.stands_in, a.claim_generation
+      FROM ({{template "all_attempts" .}}) a LEFT JOIN closures c USING (claim_generation, local, receipt_id)
+      LEFT JOIN (SELECT DISTINCT job_id, run_lease FROM {{.S}}.leases) w ON w.job_id = a.job_id AND w.run_lease = a.run_lease
+     WHERE c.receipt_id IS NULL
      UNION ALL
     SELECT coalesce(e.job_id, r.job_id), e.lane_id, e.state, e.stands_in, e.ready_generation
       FROM ended e LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq)
@@ -118,6 +120,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM places) looked LEFT JOIN (
             UNION ALL SELECT lane_id, 0, -closed_count, 0 FROM {{.S}}.lease_claim_closure_batches
             UNION ALL SELECT lane_id, 0, 1, 0 FROM {{.S}}.lease_claims
             UNION ALL SELECT lane_id, 0, -1, 0 FROM {{.S}}.lease_claim_closures
+            UNION ALL SELECT lane_id, 0, -1, 0 FROM {{.S}}.leases
             UNION ALL SELECT lane_id, 0, 0, completed_count FROM {{.S}}.receipt_completion_batches
             UNION ALL SELECT lane_id, 0, 0, 1 FROM {{.S}}.done_entries WHERE state = 'completed') s
      GROUP BY lane_id

@@ -207,3 +207,27 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.attempt_state) looke
       FROM {{.S}}.attempt_state s LEFT JOIN open o ON o.receipt_id = s.receipt_id AND o.job_id = s.job_id AND o.run_lease = s.run_lease
      WHERE o.receipt_id IS NULL LIMIT 20) f ON true
 {{end}}
+
+{{/* P3. A lease that outlives its attempt would keep its slot for ever, and its token would still be taken; one that the
+     attempt's state doesn't tell of would be left by whoever closes the attempt (hazards 24 and 33). */}}
+{{define "waiting_is_open_audit"}}
+/* awa:Audit */
+WITH open AS MATERIALIZED (
+    SELECT a.* FROM ({{template "all_attempts" .}}) a LEFT JOIN ({{template "all_closures" .}}) c USING (claim_generation, local, receipt_id)
+     WHERE c.receipt_id IS NULL
+)
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.leases) looked LEFT JOIN (
+    SELECT * FROM (
+        SELECT l.tableoid::regclass::text, l.lease_generation, l.lane_id, l.job_id,
+               format('attempt %s/%s waits, and %s', l.job_id, l.run_lease,
+                      CASE WHEN o.job_id IS NULL THEN 'is not open under receipt ' || l.receipt_id
+                           WHEN s.leased THEN 'its callback has come' ELSE 'its state doesn''t say so' END)
+          FROM {{.S}}.leases l
+          LEFT JOIN open o ON o.claim_generation = l.claim_generation AND o.local = l.local AND o.receipt_id = l.receipt_id
+                          AND o.job_id = l.job_id AND o.run_lease = l.run_lease AND o.ready_generation = l.ready_generation AND o.lane_id = l.lane_id
+          LEFT JOIN {{.S}}.attempt_state s ON s.job_id = l.job_id AND s.run_lease = l.run_lease
+         WHERE o.job_id IS NULL OR s.leased IS NOT TRUE OR s.callback_token = l.token OR s.early ? encode(l.token, 'hex')
+         UNION ALL
+        SELECT min(l.tableoid::regclass::text), NULL, min(l.lane_id), l.job_id, format('attempt %s/%s waits %s times at once', l.job_id, l.run_lease, count(*))
+          FROM {{.S}}.leases l GROUP BY l.job_id, l.run_lease HAVING count(*) > 1) v LIMIT 20) f ON true
+{{end}}

@@ -24,7 +24,7 @@ func (b *bundle) wantAudit(t *testing.T) engine.AuditReport {
 }
 
 // mixed makes jobs of every fate in queue "q", over two generations of each ring: jobs 1 and 2 completed, 3 failed,
-// 4 rescued and available again, 5 running, 6 available, 7 deferred, with a unique key.
+// 4 rescued and available again, 5 waiting for a callback, 6 available, 7 deferred, with a unique key.
 func (b *bundle) mixed(t *testing.T) {
 	t.Helper()
 	ids := b.enqueue(t, "q", 6)
@@ -48,6 +48,7 @@ func (b *bundle) mixed(t *testing.T) {
 	if results, err := b.Heartbeat(t.Context(), receipts(running)); err != nil || results[0].Err != nil {
 		t.Fatal(results, err)
 	}
+	b.park(t, running[0].Receipt, engine.Wait{})
 	old := begin(t, b.pool, "repeatable read")
 	deferred := jobs("q", 1)
 	deferred[0].Unique = &engine.Unique{}
@@ -151,6 +152,13 @@ var corruptions = []corruption{
 	{"ClosureHasItsOutcome", "attempt 4/1 was closed as rescued, and its job went nowhere", []string{`DELETE FROM %s.ready_entries WHERE job_id = 4 AND run_lease = 1`}},
 	{"ClosureHasItsOutcome", "attempt 3/1 was closed as completed, and its job ended as failed", []string{`UPDATE %s.lease_claim_closure_batches SET outcome = 'completed' WHERE outcome = 'failed'`}},
 	{"StateEndsWithItsAttempt", "attempt 5/9 has a state, and is not open", []string{`UPDATE %s.attempt_state SET run_lease = 9`}},
+	{"WaitingIsOpen", "attempt 5/9 waits, and is not open under receipt", []string{`UPDATE %s.leases SET run_lease = 9`}},
+	{"WaitingIsOpen", "its state doesn't say so", []string{`UPDATE %s.attempt_state SET leased = false`}},
+	{"WaitingIsOpen", "its callback has come", []string{`UPDATE %s.attempt_state SET callback_token = (SELECT token FROM %s.leases)`}},
+	{"WaitingIsOpen", "attempt 5/1 waits 2 times at once", []string{
+		`INSERT INTO %s.leases SELECT lease_generation, job_id, run_lease, receipt_id, claim_generation, ready_generation, parked_at, timeout_at, lane_id, 1 - lease_slot, local, token
+		   FROM %s.leases`,
+	}},
 	{"TerminalHasItsReadyRow", "there is no ready row in its generation", []string{`DELETE FROM %s.ready_entries WHERE job_id = 3`}},
 	{"TerminalHasItsReadyRow", "was never handed out", []string{`DELETE FROM %s.ready_claim_attempt_batches WHERE batch_id = 1`}},
 	{"TerminalHasItsReadyRow", "its ready row is of another attempt", []string{`UPDATE %s.done_entries SET run_lease = 2`}},

@@ -30,9 +30,9 @@ var weights = []struct {
 	{"Retry", 4},
 	{"Snooze", 2},
 	{"Cancel", 3},
-	{"Park", 5},
-	{"Resume", 3},
-	{"CallbackTimeout", 4},
+	{"Park", 6},
+	{"Resume", 4},
+	{"CallbackTimeout", 5},
 	{"RescueStale", 4},
 	{"Heartbeat", 3},
 	{"Progress", 2},
@@ -100,12 +100,16 @@ func urgency(s model.Store, name string) int {
 	switch {
 	case name == "PruneQueue" && (heldByProducer(s) || carries(s)):
 		return 5
-	case name == "Resume" && len(s.Leases()) > 0:
+	case name == "Resume" && len(s.Leases()) > 0, name == "Park" && hasEarly(s):
 		return 2
 	case name == "RotateLeases" && len(s.Leases()) > 0, name == "PruneLeases" && leases.Sealed(leases.Pruned):
 		return 5
 	}
 	return 1
+}
+
+func hasEarly(s model.Store) bool {
+	return slices.ContainsFunc(s.AttemptStates(), func(a model.AttemptRow) bool { return a.Early != 0 })
 }
 
 // heldByProducer says whether the oldest sealed slot is kept by uncommitted rows alone.
@@ -299,6 +303,12 @@ func (g *generator) drawPark(t *rapid.T, s model.Store) model.Action {
 	if waits := s.Leases(); len(waits) > 0 && pick(t, "again", []bool{false, false, false, true}) {
 		a.Attempt = pick(t, "wait", waits).ID()
 	}
+	for _, told := range s.AttemptStates() {
+		if told.Early != 0 && rapid.Bool().Draw(t, "early") {
+			a.Attempt, a.Token = told.ID(), bits.TrailingZeros(uint(told.Early))
+			break
+		}
+	}
 	return a
 }
 
@@ -324,9 +334,13 @@ func (g *generator) drawJob(t *rapid.T, s model.Store) int {
 
 // drawAttempts draws one to four attempts, open ones by preference, with repetitions and dead ones among them.
 func (g *generator) drawAttempts(t *rapid.T, s model.Store) []model.AttemptID {
+	// Who waits is left alone, mostly: a wait takes long, compared with what runs.
 	var open []model.AttemptID
+	leave := len(s.Leases()) > 0 && pick(t, "leave", []bool{true, true, true, false})
 	for c := range s.OpenClaims() {
-		open = append(open, c.ID())
+		if _, waits := s.Lease(c.ID()); !waits || !leave {
+			open = append(open, c.ID())
+		}
 	}
 	n := rapid.IntRange(1, 4).Draw(t, "how many")
 	var picked []model.AttemptID
