@@ -37,6 +37,28 @@ var matrixOperations = []matrixOperation{
 		s.must(err)
 		return label(results[0].Err)
 	}},
+	{"Park", func(s *subject) string {
+		p, err := s.Park(s.t.Context(), s.receipt, engine.Wait{Token: s.receipt.Token([16]byte{2}), Timeout: time.Minute})
+		if err == nil && p.Delivered {
+			return "delivered"
+		}
+		return label(err)
+	}},
+	{"Resume", func(s *subject) string {
+		status, err := s.Engine.Resume(s.t.Context(), s.receipt.Token([16]byte{1}), nil)
+		if err != nil {
+			return label(err)
+		}
+		return string(status)
+	}},
+	{"Resume of another token", func(s *subject) string {
+		status, err := s.Engine.Resume(s.t.Context(), s.receipt.Token([16]byte{3}), nil)
+		if err != nil {
+			return label(err)
+		}
+		return string(status)
+	}},
+	{"CallbackTimeout", func(s *subject) string { return s.rescues(s.Engine.CallbackTimeout(s.t.Context(), 10)) }},
 	{"Claim", func(s *subject) string {
 		attempts, err := s.Claim(s.t.Context(), s.queue, 10)
 		s.must(err)
@@ -61,6 +83,18 @@ var matrixOperations = []matrixOperation{
 	}},
 	{"RotateClaims", func(s *subject) string {
 		out, err := s.RotateClaims(s.t.Context())
+		s.must(err)
+		return string(out.Status)
+	}},
+	{"RotateLeases", func(s *subject) string {
+		out, err := s.RotateLeases(s.t.Context())
+		s.must(err)
+		return string(out.Status)
+	}},
+	{"PruneLeases", func(s *subject) string {
+		_, err := s.RotateLeases(s.t.Context())
+		s.must(err)
+		out, err := s.Engine.PruneLeases(s.t.Context())
 		s.must(err)
 		return string(out.Status)
 	}},
@@ -195,6 +229,8 @@ func (s *subject) describe() string {
 		{"deadline_at", j.DeadlineAt != nil},
 		{"heartbeat_at", j.HeartbeatAt != nil},
 		{"percent", j.Percent != nil},
+		{"callback", j.Callback != nil},
+		{"timeout_at", j.TimeoutAt != nil},
 		{"run_at", j.RunAt != nil},
 		{"finalized_at", j.FinalizedAt != nil},
 		{"errors", len(j.Errors) > 0},

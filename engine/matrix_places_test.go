@@ -77,6 +77,21 @@ var matrixPlaces = []matrixPlace{
 	{"running", "compact-last-attempt", func(s *subject) { s.runs(oneTry) }},
 	{"running", "local-last-attempt", func(s *subject) { s.runs(func(p *engine.JobParams) { oneTry(p); ownClaim(p) }) }},
 
+	{"running", "compact-resumed", func(s *subject) { s.runs(nil); s.parks(); s.resumes() }},
+	{"running", "local-resumed", func(s *subject) { s.runs(ownClaim); s.parks(); s.resumes() }},
+	{"running", "compact-early", func(s *subject) { s.runs(nil); s.callsEarly() }},
+
+	{"waiting", "compact", func(s *subject) { s.runs(nil); s.parks() }},
+	{"waiting", "local", func(s *subject) { s.runs(ownClaim); s.parks() }},
+	{"waiting", "compact-timed-out", func(s *subject) { s.runs(nil); s.parks(); s.clock.advance(time.Minute) }},
+	{"waiting", "local-timed-out", func(s *subject) { s.runs(ownClaim); s.parks(); s.clock.advance(time.Minute) }},
+	{"waiting", "local-overdue", func(s *subject) { s.runs(limited); s.parks(); s.clock.advance(time.Hour) }},
+	{"waiting", "compact-sealed", func(s *subject) { s.runs(nil); s.parks(); s.seals() }},
+	{"waiting", "local-sealed", func(s *subject) { s.runs(ownClaim); s.parks(); s.seals() }},
+	{"waiting", "compact-last-attempt", func(s *subject) { s.runs(oneTry); s.parks() }},
+
+	{"completed", "narrow", func(s *subject) { s.runs(nil); s.parks(); s.completes() }},
+	{"completed", "narrow-of-local", func(s *subject) { s.runs(ownClaim); s.parks(); s.resumes(); s.completes() }},
 	{"completed", "compact", func(s *subject) { s.runs(nil); s.completes() }},
 	{"completed", "compact-of-local", func(s *subject) { s.runs(ownClaim); s.completes() }},
 
@@ -150,6 +165,24 @@ func (s *subject) beats() {
 	s.wantOK(label(s.Progress(s.t.Context(), s.receipt, engine.ProgressReport{Percent: 10})))
 }
 
+// parks lets the attempt wait for its token 1.
+func (s *subject) parks() {
+	s.t.Helper()
+	_, err := s.Park(s.t.Context(), s.receipt, engine.Wait{Token: s.receipt.Token([16]byte{1}), Timeout: time.Minute})
+	s.must(err)
+}
+
+func (s *subject) resumes() {
+	s.t.Helper()
+	s.wantResume(s.t, s.receipt.Token([16]byte{1}), "1", engine.Resumed)
+}
+
+// callsEarly brings the callback of token 2 before its park.
+func (s *subject) callsEarly() {
+	s.t.Helper()
+	s.wantResume(s.t, s.receipt.Token([16]byte{2}), "2", engine.ResumeKept)
+}
+
 func (s *subject) rescued() {
 	s.t.Helper()
 	s.clock.advance(time.Second)
@@ -184,12 +217,14 @@ func (s *subject) cancels() {
 	s.wantOK(label(results[0].Err))
 }
 
-// seals turns both rings, so that everything about the job stands in sealed slots.
+// seals turns the rings, so that everything about the job stands in sealed slots.
 func (s *subject) seals() {
 	s.t.Helper()
 	_, err := s.RotateQueue(s.t.Context())
 	s.must(err)
 	_, err = s.RotateClaims(s.t.Context())
+	s.must(err)
+	_, err = s.RotateLeases(s.t.Context())
 	s.must(err)
 }
 

@@ -207,6 +207,11 @@ func (s *subject) drain() bool {
 		s.must(err)
 		c, err := s.RotateClaims(ctx)
 		s.must(err)
+		_, err = s.RotateLeases(ctx)
+		s.must(err)
+		if out, err := s.PruneLeases(ctx); err != nil || out.Status == engine.PruneSkippedActive {
+			s.t.Errorf("the leases: %+v, %v", out, err)
+		}
 		if queue.Status == engine.PruneNothing && claims.Status == engine.PruneNothing && q.Status == engine.RotateSkippedIdle && c.Status == engine.RotateSkippedIdle {
 			return s.look().state == "gone"
 		}

@@ -34,7 +34,8 @@ type waitState struct {
 
 // parked says whether the attempt waits, waitsForIt whether for this token, wasDelivered whether its callback was the last
 // to be delivered.
-func (s waitState) parked() bool              { return s.slot != nil }
+func (s waitState) parked() bool { return s.slot != nil }
+
 func (s waitState) waitsForIt(t Token) bool   { return s.parked() && bytes.Equal(s.waitsFor, t.nonce[:]) }
 func (s waitState) wasDelivered(t Token) bool { return bytes.Equal(s.delivered, t.nonce[:]) }
 

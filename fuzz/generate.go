@@ -108,10 +108,6 @@ func urgency(s model.Store, name string) int {
 	return 1
 }
 
-func hasEarly(s model.Store) bool {
-	return slices.ContainsFunc(s.AttemptStates(), func(a model.AttemptRow) bool { return a.Early != 0 })
-}
-
 // heldByProducer says whether the oldest sealed slot is kept by uncommitted rows alone.
 func heldByProducer(s model.Store) bool {
 	ring := s.Vars().Queue
@@ -189,12 +185,6 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.RescueDeadline{Limit: small("limit", 4), Now: g.now}
 	case "RotateQueue":
 		return model.RotateQueue{Now: g.now}
-	case "CallbackTimeout":
-		return model.CallbackTimeout{Limit: small("limit", 4), Now: g.now}
-	case "RotateLeases":
-		return model.RotateLeases{Now: g.now}
-	case "PruneLeases":
-		return model.PruneLeases{Now: g.now}
 	case "RotateClaims":
 		return model.RotateClaims{Now: g.now}
 	case "PruneQueue":
@@ -223,10 +213,6 @@ func (g *generator) drawEnd(t *rapid.T, s model.Store, name string) model.Action
 		return model.Retry{Attempts: g.drawAttempts(t, s), Delay: pick(t, "delay", []int{0, 1, 4}), Now: g.now}
 	case "Snooze":
 		return model.Snooze{Attempts: g.drawAttempts(t, s), Delay: rapid.IntRange(0, 3).Draw(t, "delay"), Now: g.now}
-	case "Park":
-		return g.drawPark(t, s)
-	case "Resume":
-		return g.drawResume(t, s)
 	case "Cancel":
 		a := model.Cancel{Now: g.now}
 		for range rapid.IntRange(1, 3).Draw(t, "how many") {
@@ -234,7 +220,7 @@ func (g *generator) drawEnd(t *rapid.T, s model.Store, name string) model.Action
 		}
 		return a
 	default:
-		return alike[name]
+		return g.drawWait(t, s, name)
 	}
 }
 
@@ -292,33 +278,6 @@ func (g *generator) drawRetry(t *rapid.T, s model.Store) model.Action {
 func (g *generator) drawProgress(t *rapid.T, s model.Store) model.Action {
 	percent := rapid.IntRange(0, 100).Draw(t, "percent")
 	return model.Progress{Attempts: g.drawAttempts(t, s)[:1], Percent: percent, Now: g.now}
-}
-
-// drawToken draws one of the few tokens of an attempt.
-func (g *generator) drawToken(t *rapid.T) int { return rapid.IntRange(1, 3).Draw(t, "token") }
-
-// drawPark draws an attempt that is open, mostly, and now and then one that waits already.
-func (g *generator) drawPark(t *rapid.T, s model.Store) model.Action {
-	a := model.Park{Attempt: g.drawAttempts(t, s)[0], Token: g.drawToken(t), Timeout: pick(t, "timeout", []int{0, 1, 2, 5}), Now: g.now}
-	if waits := s.Leases(); len(waits) > 0 && pick(t, "again", []bool{false, false, false, true}) {
-		a.Attempt = pick(t, "wait", waits).ID()
-	}
-	for _, told := range s.AttemptStates() {
-		if told.Early != 0 && rapid.Bool().Draw(t, "early") {
-			a.Attempt, a.Token = told.ID(), bits.TrailingZeros(uint(told.Early))
-			break
-		}
-	}
-	return a
-}
-
-// drawResume draws the callback that somebody waits for, mostly; or any other one of any attempt.
-func (g *generator) drawResume(t *rapid.T, s model.Store) model.Action {
-	if waits := s.Leases(); len(waits) > 0 && rapid.IntRange(0, 2).Draw(t, "awaited") > 0 {
-		l := pick(t, "wait", waits)
-		return model.Resume{Attempt: l.ID(), Token: l.Token, Now: g.now}
-	}
-	return model.Resume{Attempt: g.drawAttempts(t, s)[0], Token: g.drawToken(t), Now: g.now}
 }
 
 // drawJob draws any job, or one of the few that are deferred.

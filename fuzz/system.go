@@ -185,26 +185,24 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 		results, err := e.Heartbeat(ctx, s.receiptsOf(a.Attempts))
 		return closed(a.Attempts, results, ""), err
 	case model.Progress:
-		s.at(a.Now)
-		err := e.Progress(ctx, s.receipts[a.Attempts[0]], engine.ProgressReport{Percent: a.Percent})
-		told := model.Closed{Attempts: []model.ClosedAttempt{{ID: a.Attempts[0], Stale: engine.Stale(err)}}}
-		if engine.Stale(err) {
-			err = nil
-		}
-		return told, err
-	case model.Park:
-		s.at(a.Now)
-		r := s.receipts[a.Attempt]
-		parked, err := e.Park(ctx, r, engine.Wait{Token: TokenOf(r, a.Token), Timeout: seconds(a.Timeout)})
-		return ParkAnswer(a.Token, parked, err)
-	case model.Resume:
-		s.at(a.Now)
-		status, err := e.Resume(ctx, TokenOf(s.receipts[a.Attempt], a.Token), PayloadOf(a.Token))
-		return ResumeAnswer(status, err)
+		return s.progress(ctx, e, a)
 	case model.Reopen:
 		return model.OK{}, s.reopen(ctx)
 	}
+	if answer, ours, err := s.wait(ctx, e, a); ours {
+		return answer, err
+	}
 	return s.maintain(ctx, e, a)
+}
+
+func (s *system) progress(ctx context.Context, e *engine.Engine, a model.Progress) (any, error) {
+	s.at(a.Now)
+	err := e.Progress(ctx, s.receipts[a.Attempts[0]], engine.ProgressReport{Percent: a.Percent})
+	told := model.Closed{Attempts: []model.ClosedAttempt{{ID: a.Attempts[0], Stale: engine.Stale(err)}}}
+	if engine.Stale(err) {
+		err = nil
+	}
+	return told, err
 }
 
 // maintain runs what maintenance and readers do.
@@ -232,21 +230,6 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 			err = fmt.Errorf("the sweep found %d attempts busy, but nobody closes any", out.Busy)
 		}
 		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed}, err
-	case model.CallbackTimeout:
-		s.at(a.Now)
-		out, err := e.CallbackTimeout(ctx, a.Limit)
-		if err == nil && out.Busy > 0 {
-			err = fmt.Errorf("the sweep found %d attempts busy, but nobody closes any", out.Busy)
-		}
-		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed}, err
-	case model.RotateLeases:
-		s.at(a.Now)
-		out, err := e.RotateLeases(ctx)
-		return model.Status(out.Status), err
-	case model.PruneLeases:
-		s.at(a.Now)
-		out, err := e.PruneLeases(ctx)
-		return model.Status(out.Status), err
 	case model.RotateQueue:
 		s.at(a.Now)
 		out, err := e.RotateQueue(ctx)
@@ -299,32 +282,6 @@ func (s *system) snoozings(a model.Snooze) (all []engine.Snoozing) {
 		all = append(all, engine.Snoozing{Receipt: r, For: seconds(a.Delay)})
 	}
 	return all
-}
-
-// ParkAnswer tells the answer of a Park in the model's words; what was delivered must be the token's own callback.
-func ParkAnswer(token int, p engine.Parked, err error) (model.WaitAnswer, error) {
-	switch {
-	case engine.Stale(err):
-		return model.WaitStale, nil
-	case errors.Is(err, engine.ErrWrongState):
-		return model.WaitsAlready, nil
-	case err != nil:
-		return "", err
-	case !p.Delivered:
-		return model.Parked, nil
-	}
-	if string(p.Payload) != string(PayloadOf(token)) {
-		return "", fmt.Errorf("the callback of token %d was delivered as %s", token, p.Payload)
-	}
-	return model.Delivered, nil
-}
-
-// ResumeAnswer tells the answer of a Resume in the model's words.
-func ResumeAnswer(status engine.ResumeStatus, err error) (model.WaitAnswer, error) {
-	if engine.Stale(err) {
-		return model.WaitStale, nil
-	}
-	return model.WaitAnswer(status), err
 }
 
 // Cancellation tells results of Cancel in the model's words, in the order of the request.

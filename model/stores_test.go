@@ -15,7 +15,8 @@ func drawAction(t *rapid.T, s Store) Action {
 	now := small("now", 0, 20)
 	attempts := func() []AttemptID { return drawAttempts(t, s) }
 	often := []string{"Enqueue", "EnqueueTx", "Claim", "Claim", "Complete", "Complete", "Fail", "RotateQueue", "PruneQueue"}
-	switch rapid.SampledFrom(append(ActionNames(), often...)).Draw(t, "name") {
+	name := rapid.SampledFrom(append(ActionNames(), often...)).Draw(t, "name")
+	switch name {
 	case "Enqueue":
 		return Enqueue{
 			Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 0, 3),
@@ -42,16 +43,6 @@ func drawAction(t *rapid.T, s Store) Action {
 		return Heartbeat{attempts(), now}
 	case "Progress":
 		return Progress{attempts(), small("percent", 0, 3), now}
-	case "Park":
-		return Park{lastOf(attempts()), small("token", 0, 3), small("timeout", -1, 3), now}
-	case "Resume":
-		return Resume{lastOf(attempts()), small("token", 0, 3), now}
-	case "CallbackTimeout":
-		return CallbackTimeout{small("limit", 0, 3), now}
-	case "RotateLeases":
-		return RotateLeases{now}
-	case "PruneLeases":
-		return PruneLeases{now}
 	case "Retry":
 		return Retry{attempts(), small("delay", 0, 5), now}
 	case "Snooze":
@@ -80,9 +71,28 @@ func drawAction(t *rapid.T, s Store) Action {
 		return TrimLedger{}
 	case "Reopen":
 		return Reopen{}
-	default:
+	case "Claim":
 		return Claim{queue(t, "queue"), small("limit", 0, 4), now}
 	}
+	return drawWait(t, name, attempts, now)
+}
+
+// drawWait draws what is about waits.
+func drawWait(t *rapid.T, name string, attempts func() []AttemptID, now int) Action {
+	small := func(label string, from, to int) int { return rapid.IntRange(from, to).Draw(t, label) }
+	switch name {
+	case "Park":
+		return Park{lastOf(attempts()), small("token", 0, 3), small("timeout", -1, 3), now}
+	case "Resume":
+		return Resume{lastOf(attempts()), small("token", 0, 3), now}
+	case "CallbackTimeout":
+		return CallbackTimeout{small("limit", 0, 3), now}
+	case "RotateLeases":
+		return RotateLeases{now}
+	case "PruneLeases":
+		return PruneLeases{now}
+	}
+	panic("no generator for " + name)
 }
 
 func drawRetry(t *rapid.T, queue string, now int) Action {

@@ -34,55 +34,58 @@ func instead[A model.Action](change func(A) A) rules {
 	return wrong(func(s model.Store, a A) (model.Result, error) { return model.Apply(s, change(a)) })
 }
 
+// wrongRules are rules that are wrong in one place, the world in which that shows, and who finds it.
+var wrongRules = []struct {
+	rule   string
+	config string
+	apply  rules
+	by     []string // among others
+}{
+	{"a claim prune that ignores open claims", "claimring-small", pruneOpenClaims, []string{"OnlySpentIsPruned", "NoJobIsLost"}},
+	{"a claim prune that leaves its rows", "claimring-small", after(leaveClaims), []string{"RowsAreInUnprunedGenerations", "OpenClaimKeepsItsSlots"}},
+	{"a rotation onto a slot that was not pruned", "claimring-small", wrong(rotateAlways), []string{"RingIsNotOverrun"}},
+	{"a completion that doesn't look whether its claim is open", "claimring-small", completeClosed, []string{"NoJobIsTwice", "ClosureIsFinal"}},
+	{"a completion that closes and writes no history", "claimring-small", wrong(closeOnly), []string{"ClosureHasItsOutcome"}},
+	{"a completion that says stale and closes", "claimring-small", wrong(lieStale), []string{"StaleChangesNothing"}},
+	{"a completion that changes its ready row", "claimring-small", after(touchEntry), []string{"HotOperationsOnlyAdd"}},
+	{"history in the current slot, not its ready row's", "queue-ring", after(moveTerminals), []string{"TerminalHasItsReadyRow"}},
+	{"a claim that starts two attempts", "claimring-small", after(claimTwice), []string{"OneOpenClaim", "OpenClaimIsNewest"}},
+	{"a claim without evidence", "claimring-small", after(forgetEvidence), []string{"ClaimHasItsEvidence"}},
+	{"a claim that takes the youngest", "batches", wrong(claimYoungest), []string{"LowestIsHandedOut"}},
+	{"a claim that takes one too few", "batches", instead(func(a model.Claim) model.Claim { a.Limit = 1; return a }), []string{"ClaimSkipsNothing"}},
+	{"a claim that sees uncommitted rows", "producers", after(seeUncommitted), []string{"UncommittedIsUnseen", "CountsAreExact"}},
+	{"a claim that waits for producers", "producers", wrong(claimWaits), []string{"ProducersDontInterfere"}},
+	{"a rescue that always requeues", "claimring-small", after(requeueAll), []string{"AttemptsWithinMax"}},
+	{"a rescue that always fails the job", "claimring-small", wrong(rescueFails), []string{"RescueGivesWhatIsLeft"}},
+	{"a rescue without its cutoff", "claimring-small", instead(func(a model.RescueStale) model.RescueStale { a.Older = -1; return a }), []string{"RescueTakesTheOldest"}},
+	{"a claim that writes the wrong shape", "shapes", after(otherShape), []string{"ShapeFollowsTheJob"}},
+	{"a sweep that goes by what isn't expired yet", "shapes", instead(func(a model.RescueDeadline) model.RescueDeadline { a.Now += 9; return a }), []string{"DeadlinesAreKept"}},
+	{"a heartbeat that comes back after its attempt", "heartbeats", after(beatTheDead), []string{"StateEndsWithItsAttempt"}},
+	{"a completion that leaves the lease", "waits", wrong(leaveLease), []string{"WaitingIsOpen"}},
+	{"a stale sweep that doesn't ask who waits", "waits", wrong(rescueWaiting), []string{"WaitingIsNotStale"}},
+	{"a park that forgets what came early", "waits", wrong(forgetEarly), []string{"CallbacksArrive"}},
+	{"a sweep that ends waits before their time", "waits", instead(func(a model.CallbackTimeout) model.CallbackTimeout { a.Now += 9; return a }), []string{"TimeoutsAreKept"}},
+	{"a snooze that uses the attempt up", "outcomes", after(keepAttempt), []string{"PutOffKeepsWhatIsLeft"}},
+	{"a cancellation that lets a job run on", "outcomes", wrong(cancelNothing), []string{"CancelEndsWhatIsAlive"}},
+	{"a rescue that resets run_lease", "claimring-small", after(resetLease), []string{"LeaseNeverFalls"}},
+	{"a queue prune without its retention", "queue-ring", instead(func(a model.PruneQueue) model.PruneQueue { a.Retention = 0; return a }), []string{"RetentionIsKept"}},
+	{"a queue prune that forgets what it counted", "queue-ring", after(forgetRollup), []string{"JobsAreConserved"}},
+	{"a queue prune that mixes up its two counts", "queue-ring", after(swapRollup), []string{"RollupsNeverFall"}},
+	{"a queue prune under an open producer", "producers", wrong(pruneUnderProducer), []string{"OpenProducerKeepsItsSlot"}},
+	{"a queue prune that carries rows without their bodies", "queue-ring", after(carryNarrow), []string{"TerminalHasItsReadyRow"}},
+	{"a retry that grants no attempt", "queue-ring", after(retryUsedUp), []string{"AttemptsWithinMax"}},
+	{"a refused prune that counts itself", "queue-ring", after(countRefusal), []string{"RefusalChangesNothing"}},
+	{"an enqueue into a sealed slot", "queue-ring", after(enqueueSealed), []string{"SealedGetsNoNewRows"}},
+	{"a commit that loses a row", "producers", after(func(s model.Store, a model.Commit, _ model.Result) { dropLast(s) }), []string{"TransactionIsAllOrNothing"}},
+	{"an old snapshot that writes into the ring", "producers", wrong(enqueueOldSnapshot), []string{"OldSnapshotStaysOutOfTheRing"}},
+	{"a promotion that does nothing", "producers", wrong(promoteNothing), []string{"CanDrain"}},
+}
+
 // Each invariant and each property finds a wrong rule, so none of them is there for nothing.
 func TestWrongRulesAreFound(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
-	for _, c := range []struct {
-		rule   string
-		config string
-		apply  rules
-		by     []string // among others
-	}{
-		{"a claim prune that ignores open claims", "claimring-small", pruneOpenClaims, []string{"OnlySpentIsPruned", "NoJobIsLost"}},
-		{"a claim prune that leaves its rows", "claimring-small", after(leaveClaims), []string{"RowsAreInUnprunedGenerations", "OpenClaimKeepsItsSlots"}},
-		{"a rotation onto a slot that was not pruned", "claimring-small", wrong(rotateAlways), []string{"RingIsNotOverrun"}},
-		{"a completion that doesn't look whether its claim is open", "claimring-small", completeClosed, []string{"NoJobIsTwice", "ClosureIsFinal"}},
-		{"a completion that closes and writes no history", "claimring-small", wrong(closeOnly), []string{"ClosureHasItsOutcome"}},
-		{"a completion that says stale and closes", "claimring-small", wrong(lieStale), []string{"StaleChangesNothing"}},
-		{"a completion that changes its ready row", "claimring-small", after(touchEntry), []string{"HotOperationsOnlyAdd"}},
-		{"history in the current slot, not its ready row's", "queue-ring", after(moveTerminals), []string{"TerminalHasItsReadyRow"}},
-		{"a claim that starts two attempts", "claimring-small", after(claimTwice), []string{"OneOpenClaim", "OpenClaimIsNewest"}},
-		{"a claim without evidence", "claimring-small", after(forgetEvidence), []string{"ClaimHasItsEvidence"}},
-		{"a claim that takes the youngest", "batches", wrong(claimYoungest), []string{"LowestIsHandedOut"}},
-		{"a claim that takes one too few", "batches", instead(func(a model.Claim) model.Claim { a.Limit = 1; return a }), []string{"ClaimSkipsNothing"}},
-		{"a claim that sees uncommitted rows", "producers", after(seeUncommitted), []string{"UncommittedIsUnseen", "CountsAreExact"}},
-		{"a claim that waits for producers", "producers", wrong(claimWaits), []string{"ProducersDontInterfere"}},
-		{"a rescue that always requeues", "claimring-small", after(requeueAll), []string{"AttemptsWithinMax"}},
-		{"a rescue that always fails the job", "claimring-small", wrong(rescueFails), []string{"RescueGivesWhatIsLeft"}},
-		{"a rescue without its cutoff", "claimring-small", instead(func(a model.RescueStale) model.RescueStale { a.Older = -1; return a }), []string{"RescueTakesTheOldest"}},
-		{"a claim that writes the wrong shape", "shapes", after(otherShape), []string{"ShapeFollowsTheJob"}},
-		{"a sweep that goes by what isn't expired yet", "shapes", instead(func(a model.RescueDeadline) model.RescueDeadline { a.Now += 9; return a }), []string{"DeadlinesAreKept"}},
-		{"a heartbeat that comes back after its attempt", "heartbeats", after(beatTheDead), []string{"StateEndsWithItsAttempt"}},
-		{"a completion that leaves the lease", "waits", wrong(leaveLease), []string{"WaitingIsOpen"}},
-		{"a stale sweep that doesn't ask who waits", "waits", wrong(rescueWaiting), []string{"WaitingIsNotStale"}},
-		{"a park that forgets what came early", "waits", wrong(forgetEarly), []string{"CallbacksArrive"}},
-		{"a sweep that ends waits before their time", "waits", instead(func(a model.CallbackTimeout) model.CallbackTimeout { a.Now += 9; return a }), []string{"TimeoutsAreKept"}},
-		{"a snooze that uses the attempt up", "outcomes", after(keepAttempt), []string{"PutOffKeepsWhatIsLeft"}},
-		{"a cancellation that lets a job run on", "outcomes", wrong(cancelNothing), []string{"CancelEndsWhatIsAlive"}},
-		{"a rescue that resets run_lease", "claimring-small", after(resetLease), []string{"LeaseNeverFalls"}},
-		{"a queue prune without its retention", "queue-ring", instead(func(a model.PruneQueue) model.PruneQueue { a.Retention = 0; return a }), []string{"RetentionIsKept"}},
-		{"a queue prune that forgets what it counted", "queue-ring", after(forgetRollup), []string{"JobsAreConserved"}},
-		{"a queue prune that mixes up its two counts", "queue-ring", after(swapRollup), []string{"RollupsNeverFall"}},
-		{"a queue prune under an open producer", "producers", wrong(pruneUnderProducer), []string{"OpenProducerKeepsItsSlot"}},
-		{"a queue prune that carries rows without their bodies", "queue-ring", after(carryNarrow), []string{"TerminalHasItsReadyRow"}},
-		{"a retry that grants no attempt", "queue-ring", after(retryUsedUp), []string{"AttemptsWithinMax"}},
-		{"a refused prune that counts itself", "queue-ring", after(countRefusal), []string{"RefusalChangesNothing"}},
-		{"an enqueue into a sealed slot", "queue-ring", after(enqueueSealed), []string{"SealedGetsNoNewRows"}},
-		{"a commit that loses a row", "producers", after(func(s model.Store, a model.Commit, _ model.Result) { dropLast(s) }), []string{"TransactionIsAllOrNothing"}},
-		{"an old snapshot that writes into the ring", "producers", wrong(enqueueOldSnapshot), []string{"OldSnapshotStaysOutOfTheRing"}},
-		{"a promotion that does nothing", "producers", wrong(promoteNothing), []string{"CanDrain"}},
-	} {
+	for _, c := range wrongRules {
 		for _, name := range c.by {
 			found[name] = true
 		}
