@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
-	"fmt"
 )
 
 // A Token names one callback of one attempt: whoever has it may end the wait that was parked under it, from any process.
@@ -81,6 +80,3 @@ func checkReceipt(op, value string, r Receipt) error {
 	}
 	return nil
 }
-
-// key is how the callback is called in attempt_state.early.
-func (t Token) key() string { return fmt.Sprintf("%x", t.nonce) }
