@@ -23,7 +23,7 @@ func TestSchemaNames(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			b.mustMigrate(t, slots(4, 2))
+			b.mustMigrate(t, func(cfg *engine.Config) { cfg.QueueSlots, cfg.ClaimSlots, cfg.LeaseSlots = 4, 2, 2 })
 			b.clock = newClock()
 			b.Engine = b.open(t, b.pool)
 			b.wholeLife(t)

@@ -104,6 +104,7 @@ func TestSlotCountsAreChosenOnce(t *testing.T) {
 	}
 	wantError(t, b.migrate(t, slots(5, 0)), engine.ErrLayout, b.schema, "queue ring", "16", "5")
 	wantError(t, b.migrate(t, slots(16, 4)), engine.ErrLayout, b.schema, "claim ring", "8", "4")
+	wantError(t, b.migrate(t, func(cfg *engine.Config) { cfg.LeaseSlots = 5 }), engine.ErrLayout, b.schema, "lease ring", "8", "5")
 	if q, c := b.slotCounts(t); q != 16 || c != 8 {
 		t.Errorf("the refused migration left %d and %d slots", q, c)
 	}
@@ -174,10 +175,11 @@ func TestFreshInstallClaimsByReceipts(t *testing.T) {
 	if got := one[string](t, b, `SELECT claimed_count || ' ' || receipt_ranges::text FROM %s.lease_claim_batches`); got != "3 {[4096,4099)}" {
 		t.Errorf("the claim wrote %s", got)
 	}
-	for _, table := range []string{"open_receipt_claims", "leases"} {
-		if one[bool](t, b, `SELECT to_regclass('%s.`+table+`') IS NOT NULL`) {
-			t.Errorf("there is a table %s", table)
-		}
+	if one[bool](t, b, `SELECT to_regclass('%s.open_receipt_claims') IS NOT NULL`) {
+		t.Error("there is a table open_receipt_claims")
+	}
+	if n := one[int](t, b, `SELECT count(*) FROM %s.leases`); n != 0 {
+		t.Errorf("a claim made %d leases", n)
 	}
 }
 
