@@ -60,6 +60,8 @@ SELECT lane_id, queue, priority, enqueue_shard FROM {{.S}}.lanes
       FROM {{.S}}.receipt_completion_batches c
      CROSS JOIN LATERAL unnest(c.lane_seqs) AS r
      CROSS JOIN LATERAL generate_series(lower(r), least(upper(r), lower(r) + 4096) - 1) AS n(lane_seq)
+     WHERE NOT EXISTS (SELECT FROM {{.S}}.receipt_completion_tombstones t
+                        WHERE t.ready_generation = c.ready_generation AND t.lane_id = c.lane_id AND t.lane_seq = n.lane_seq)
      UNION ALL
     SELECT d.tableoid::regclass::text, d.ready_generation, d.lane_id, d.lane_seq, d.job_id, d.run_lease, d.state, d.kind IS NOT NULL
       FROM {{.S}}.done_entries d
@@ -83,6 +85,10 @@ WITH spent AS MATERIALIZED ({{template "all_spent" .}}
      UNION ALL
     SELECT coalesce(e.job_id, r.job_id), e.lane_id, e.state, e.stands_in, e.ready_generation
       FROM ended e LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq)
+     UNION ALL
+    SELECT d.job_id, d.lane_id, 'dlq', 'dlq_entries', NULL FROM {{.S}}.dlq_entries d
+     UNION ALL
+    SELECT t.job_id, t.lane_id, 'removed', t.tableoid::regclass::text, t.ready_generation FROM {{.S}}.receipt_completion_tombstones t
 )
 {{end}}
 
@@ -122,6 +128,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM places) looked LEFT JOIN (
             UNION ALL SELECT lane_id, 0, -1, 0 FROM {{.S}}.lease_claim_closures
             UNION ALL SELECT lane_id, 0, -1, 0 FROM {{.S}}.leases
             UNION ALL SELECT lane_id, 0, 0, completed_count FROM {{.S}}.receipt_completion_batches
+            UNION ALL SELECT lane_id, 0, 0, -1 FROM {{.S}}.receipt_completion_tombstones WHERE lane_seq IS NOT NULL
             UNION ALL SELECT lane_id, 0, 0, 1 FROM {{.S}}.done_entries WHERE state = 'completed') s
      GROUP BY lane_id
 ), rows AS (

@@ -91,7 +91,7 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
 
 {{/* P2. Closing an attempt and writing where its job goes is one transaction. A closure alone is worse than none: what is
      closed nobody will rescue (hazard 24). A job that goes on waits outside of the ring, or in a row of the same generation
-     or a younger one, which outlives the row that it came from. */}}
+     or a younger one, which outlives the row that it came from. Where an operator has taken the end away, that says so. */}}
 {{define "closure_has_outcome_audit"}}
 /* awa:Audit */
 WITH closures AS MATERIALIZED ({{template "all_closures" .}}
@@ -105,11 +105,14 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM closures) looked LEFT JOIN 
       JOIN closures c USING (claim_generation, local, receipt_id)
       LEFT JOIN ended e ON e.ready_generation = a.ready_generation AND e.lane_id = a.lane_id AND e.lane_seq = a.lane_seq
       LEFT JOIN (SELECT job_id, run_lease FROM {{.S}}.ready_entries UNION ALL SELECT job_id, run_lease FROM {{.S}}.deferred_jobs
-                 UNION ALL SELECT job_id, run_lease FROM {{.S}}.done_entries WHERE kind IS NOT NULL) n
+                 UNION ALL SELECT job_id, run_lease FROM {{.S}}.done_entries WHERE kind IS NOT NULL
+                 UNION ALL SELECT job_id, run_lease FROM {{.S}}.dlq_entries) n
              ON n.job_id = a.job_id AND n.run_lease = a.run_lease
      WHERE a.ready_generation IN {{template "unpruned_ready" .}}
+       AND a.job_id NOT IN (SELECT job_id FROM {{.S}}.receipt_completion_tombstones)
        AND CASE c.outcome WHEN 'completed' THEN e.state IS DISTINCT FROM 'completed'
                           WHEN 'failed' THEN e.state IS DISTINCT FROM 'failed' AND n.job_id IS NULL
+                          WHEN 'dlq' THEN e.state IS NOT NULL OR n.job_id IS NULL
                           WHEN 'cancelled' THEN e.state IS DISTINCT FROM 'cancelled'
                           ELSE (e.state = 'failed') IS NOT TRUE AND n.job_id IS NULL OR e.state = 'completed' END LIMIT 20) f ON true
 {{end}}
@@ -134,7 +137,13 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM ended) looked LEFT JOIN (
          UNION ALL
         SELECT c.tableoid::regclass::text, c.ready_generation, c.lane_id, NULL, format('the history of batch %s counts %s jobs and names %s', c.batch_id, c.completed_count, c.lane_seqs)
           FROM {{.S}}.receipt_completion_batches c
-         WHERE c.completed_count IS DISTINCT FROM (SELECT sum(upper(r) - lower(r)) FROM unnest(c.lane_seqs) r)) v LIMIT 20) f ON true
+         WHERE c.completed_count IS DISTINCT FROM (SELECT sum(upper(r) - lower(r)) FROM unnest(c.lane_seqs) r)
+         UNION ALL
+        SELECT t.tableoid::regclass::text, t.ready_generation, t.lane_id, t.job_id, format('position %s is hidden, and is no success of this job', t.lane_seq)
+          FROM {{.S}}.receipt_completion_tombstones t
+          LEFT JOIN {{.S}}.ready_entries r USING (ready_generation, lane_id, lane_seq)
+          LEFT JOIN (SELECT ready_generation, lane_id, range_agg(lane_seqs) AS seqs FROM {{.S}}.receipt_completion_batches GROUP BY 1, 2) c USING (ready_generation, lane_id)
+         WHERE t.lane_seq IS NOT NULL AND (r.job_id IS DISTINCT FROM t.job_id OR (c.seqs @> t.lane_seq) IS NOT TRUE)) v LIMIT 20) f ON true
 {{end}}
 
 {{/* P3, the promise itself; the others say how it is kept. */}}

@@ -56,6 +56,7 @@ SELECT looked.n, f.* FROM (SELECT coalesce(sum(n), 0)::bigint AS n FROM held) lo
 WITH used AS MATERIALIZED (
     SELECT lane_id, max(lane_seq) AS lane_seq, count(*) AS n FROM {{.S}}.ready_entries GROUP BY lane_id
      UNION ALL SELECT lane_id, 0, count(*) FROM {{.S}}.deferred_jobs GROUP BY lane_id
+     UNION ALL SELECT lane_id, 0, count(*) FROM {{.S}}.dlq_entries GROUP BY lane_id
 )
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lanes) looked LEFT JOIN (
     SELECT * FROM (
@@ -77,7 +78,8 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lanes) looked LEFT J
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lease_claim_batches) looked LEFT JOIN (
     SELECT v.stands_in, NULL::bigint, NULL::integer, NULL::bigint, format('%s is in use, and the sequence is at %s', v.used, v.last) FROM (
         SELECT 'job_id_seq' AS stands_in, (SELECT max(job_id) FROM (SELECT max(job_id) AS job_id FROM {{.S}}.ready_entries
-                                            UNION ALL SELECT max(job_id) FROM {{.S}}.deferred_jobs) j) AS used,
+                                            UNION ALL SELECT max(job_id) FROM {{.S}}.deferred_jobs
+                                            UNION ALL SELECT max(job_id) FROM {{.S}}.dlq_entries) j) AS used,
                coalesce(pg_sequence_last_value('{{.S}}.job_id_seq'), 0) AS last
          UNION ALL
         SELECT 'claim_batch_id_seq', (SELECT max(batch_id) FROM (SELECT max(batch_id) AS batch_id FROM {{.S}}.lease_claim_batches
@@ -95,6 +97,7 @@ WITH histories AS (
     SELECT tableoid::regclass::text AS stands_in, ready_generation AS generation, lane_id, job_id, errors FROM {{.S}}.ready_entries WHERE errors IS NOT NULL
      UNION ALL SELECT tableoid::regclass::text, ready_generation, lane_id, job_id, errors FROM {{.S}}.done_entries
      UNION ALL SELECT 'deferred_jobs', NULL, lane_id, job_id, errors FROM {{.S}}.deferred_jobs WHERE errors IS NOT NULL
+     UNION ALL SELECT 'dlq_entries', NULL, lane_id, job_id, errors FROM {{.S}}.dlq_entries
 )
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM histories) looked LEFT JOIN (
     SELECT stands_in, generation, lane_id, job_id, 'its error history is no list of at most twenty entries' FROM histories

@@ -23,7 +23,7 @@ func (b *bundle) wantAudit(t *testing.T) engine.AuditReport {
 	return report
 }
 
-// mixed makes jobs of every fate in queue "q", over two generations of each ring: jobs 1 and 2 completed, 3 failed,
+// mixed makes jobs of every fate in queue "q", over two generations of each ring: jobs 1 and 2 completed, 2 deleted, 3 failed,
 // 4 rescued and available again, 5 waiting for a callback, 6 available, 7 deferred, with a unique key.
 func (b *bundle) mixed(t *testing.T) {
 	t.Helper()
@@ -49,6 +49,7 @@ func (b *bundle) mixed(t *testing.T) {
 		t.Fatal(results, err)
 	}
 	b.park(t, running[0].Receipt, engine.Wait{})
+	b.wantDeleted(t, ids[1:2], nil)
 	old := begin(t, b.pool, "repeatable read")
 	deferred := jobs("q", 1)
 	deferred[0].Unique = &engine.Unique{}
@@ -129,6 +130,14 @@ var corruptions = []corruption{
 	{"LanesAreWhole", `queue "r" has 0 lanes`, []string{`INSERT INTO %s.queues (queue) VALUES ('r')`}},
 	{"LanesAreWhole", "of a lane that there isn't", []string{`UPDATE %s.deferred_jobs SET lane_id = 99`}},
 	{"LanesAreWhole", "a row stands at position 7", []string{`ALTER SEQUENCE %s.lane_seq_2 RESTART WITH 6`}},
+	{"LanesAreWhole", "1 jobs are of a lane that there isn't", []string{`INSERT INTO %s.dlq_entries SELECT 3, 1, now(), now(), now(), 99, 1, 1, 'k', '{}', '[]'`}},
+	{"NoJobIsTwice", "failed (", []string{`INSERT INTO %s.dlq_entries SELECT 3, 1, now(), now(), now(), lane_id, 1, 1, 'k', '{}', '[]' FROM %s.ready_entries WHERE job_id = 3`}},
+	{"NoJobIsTwice", "removed (", []string{`UPDATE %s.receipt_completion_tombstones SET lane_seq = NULL`}},
+	{"NoJobIsLost", "neither runs nor waits nor has ended", []string{`UPDATE %s.receipt_completion_tombstones SET job_id = 1`}},
+	{"TerminalHasItsReadyRow", "is hidden, and is no success of this job", []string{`UPDATE %s.receipt_completion_tombstones SET job_id = 1`}},
+	{"TerminalHasItsReadyRow", "position 3 is hidden, and", []string{`UPDATE %s.receipt_completion_tombstones SET lane_seq = 3, job_id = 3`}},
+	{"ClosureHasItsOutcome", "closed as dlq, and its job ended as failed", []string{`UPDATE %s.lease_claim_closure_batches SET outcome = 'dlq' WHERE outcome = 'failed'`}},
+	{"RowsAreInUnprunedGenerations", "receipt_completion_tombstones", []string{`UPDATE %s.receipt_completion_tombstones SET ready_generation = 4`}},
 	{"LanesAreWhole", `history of queue "gone"`, []string{`INSERT INTO %s.queue_terminal_rollups VALUES ('gone', 1, 0)`}},
 	{"IdentitiesAreFresh", "job_id_seq: 7 is in use", []string{`ALTER SEQUENCE %s.job_id_seq RESTART WITH 3`}},
 	{"IdentitiesAreFresh", "claim_batch_id_seq: 3 is in use", []string{`ALTER SEQUENCE %s.claim_batch_id_seq RESTART WITH 2`}},

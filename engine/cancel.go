@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -12,8 +11,8 @@ import (
 // A JobResult is the outcome for one job of a call. Results come in the order of the request and carry the job's id.
 type JobResult struct {
 	JobID int64
-	// Err is nil when the call did what it says to this job. ErrWrongState: the job was over. ErrNotFound: there is no
-	// such job, or its history was pruned. ErrBusy: it went from place to place, faster than it could be caught. In
+	// Err is nil when the call did what it says to this job. ErrWrongState: the job was over, or, for DeleteTerminal,
+	// it isn't. ErrNotFound: there is no such job, or its history was pruned or removed. ErrBusy: it went from place to place, faster than it could be caught. In
 	// each case nothing was changed.
 	Err error
 }
@@ -27,12 +26,7 @@ type JobResult struct {
 // and by the claims and closes of the same lanes and attempts.
 func (e *Engine) Cancel(ctx context.Context, ids []int64) ([]JobResult, error) {
 	const op = "Cancel"
-	if len(ids) > maxSweep {
-		return nil, invalid(op, fmt.Sprintf("%d jobs", len(ids)), "at most %d", maxSweep)
-	}
-	answers := map[int64]error{}
-	left := unique(ids)
-	for round := 0; round < ringAttempts && len(left) > 0; round++ {
+	return e.jobByJob(ctx, op, ids, ErrWrongState, func(left []int64, answers map[int64]error) ([]int64, error) {
 		found, err := e.locate(ctx, op, left)
 		if err != nil {
 			return nil, err
@@ -43,24 +37,8 @@ func (e *Engine) Cancel(ctx context.Context, ids []int64) ([]JobResult, error) {
 			err := c.run(ctx, t)
 			return len(c.done) > 0, err
 		})
-		if err != nil {
-			return nil, err
-		}
-		left = c.sort(answers)
-	}
-	for _, id := range left {
-		answers[id] = ErrBusy
-	}
-	results := make([]JobResult, len(ids))
-	for i, id := range ids {
-		results[i].JobID = id
-		if cause := answers[id]; cause != nil {
-			results[i].Err = &Error{Op: op, Value: fmt.Sprintf("job %d", id), Err: cause}
-			continue
-		}
-		answers[id] = ErrWrongState // for a second mention
-	}
-	return results, nil
+		return c.sort(answers), err
+	})
 }
 
 // unique returns the values, each where it stands first.
@@ -78,12 +56,14 @@ const (
 	isDeferred  = "deferred"
 	isAvailable = "available"
 	isRunning   = "running"
-	isEnded     = "ended"
+	isCompleted = "completed" // in a batch
+	isDone      = "done"      // in a row of its own
+	isHeld      = "held"      // in the DLQ
 	isNowhere   = "nowhere"
 )
 
 // A foundJob says where a job was found: the receipt of its attempt, or that which a claim of it would get, and its
-// position in the lane.
+// position in the lane. Of one that has ended they place the end.
 type foundJob struct {
 	job     int64
 	is      string
@@ -132,7 +112,7 @@ func (c *canceling) sort(answers map[int64]error) (left []int64) {
 		switch {
 		case c.done[w.job]:
 			answers[w.job] = nil
-		case w.is == isEnded:
+		case w.is == isCompleted, w.is == isDone, w.is == isHeld:
 			answers[w.job] = ErrWrongState
 		case w.is == isNowhere:
 			answers[w.job] = ErrNotFound

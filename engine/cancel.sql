@@ -1,7 +1,8 @@
-{{/* Where the jobs $1 are, at one moment: deferred; or what became of the newest ready row, as in "job". It is looked at by
-     parents, before anything is locked; what it says is proven again under the locks. */}}
+{{/* Where the jobs $1 are, at one moment, for Cancel and DeleteTerminal: what became of the newest ready row, as in "job",
+     unless the job has a row of its own elsewhere. The place is that of the end where there is one. It is looked at by parents, before
+     anything is locked; what it says is proven again under the locks. */}}
 {{define "locate_jobs"}}
-/* awa:Cancel */
+/* awa:Locate */
 WITH newest AS MATERIALIZED (
     SELECT DISTINCT ON (job_id) job_id, run_lease, lane_id, lane_seq, ready_slot, ready_generation
       FROM {{.S}}.ready_entries WHERE job_id = ANY ($1::bigint[])
@@ -9,21 +10,30 @@ WITH newest AS MATERIALIZED (
 )
 SELECT a.place,
        CASE WHEN d.job_id IS NOT NULL THEN 'deferred'
-            WHEN EXISTS (SELECT FROM {{.S}}.done_entries x WHERE x.job_id = a.job_id)
-              OR EXISTS (SELECT FROM {{.S}}.receipt_completion_batches x
-                          WHERE x.ready_slot = n.ready_slot AND x.lane_id = n.lane_id AND x.lane_seqs @> n.lane_seq) THEN 'ended'
+            WHEN q.job_id IS NOT NULL THEN 'held'
+            WHEN x.job_id IS NOT NULL THEN 'done'
             WHEN n.job_id IS NULL THEN 'nowhere'
             WHEN e.batch_id IS NULL THEN 'available'
-            ELSE 'running' END,
-       coalesce(n.lane_id, 0), coalesce(n.lane_seq, 0), coalesce(n.ready_generation, 0), coalesce(n.run_lease, 0) + 1,
+            WHEN EXISTS (SELECT FROM {{.S}}.receipt_completion_batches o
+                          WHERE o.ready_slot = n.ready_slot AND o.lane_id = n.lane_id AND o.lane_seqs @> n.lane_seq)
+            THEN CASE WHEN EXISTS (SELECT FROM {{.S}}.receipt_completion_tombstones t
+                                    WHERE t.ready_slot = n.ready_slot AND t.lane_id = n.lane_id AND t.lane_seq = n.lane_seq) THEN 'nowhere' ELSE 'completed' END
+            WHEN c.batch_id IS NOT NULL AND NOT EXISTS (SELECT FROM {{.S}}.lease_claim_closure_batches o
+                          WHERE o.batch_id = c.batch_id AND o.receipt_ranges @> (c.batch_id * 4096 + array_position(c.job_ids, a.job_id) - 1)) THEN 'running'
+            WHEN l.batch_id IS NOT NULL AND NOT EXISTS (SELECT FROM {{.S}}.lease_claim_closures o WHERE o.receipt_id = l.batch_id * 4096) THEN 'running'
+            ELSE 'nowhere' END,
+       coalesce(x.lane_id, n.lane_id, 0), coalesce(x.lane_seq, n.lane_seq, 0), coalesce(x.ready_generation, n.ready_generation, 0),
+       coalesce(n.run_lease, 0) + 1,
        coalesce(e.batch_id, 0), coalesce(c.claim_generation, l.claim_generation, 0), coalesce(array_position(c.job_ids, a.job_id), 1) - 1,
        l.batch_id IS NOT NULL
   FROM unnest($1::bigint[]) WITH ORDINALITY AS a(job_id, place)
   LEFT JOIN {{.S}}.deferred_jobs d USING (job_id)
+  LEFT JOIN {{.S}}.dlq_entries q USING (job_id)
   LEFT JOIN newest n USING (job_id)
+  LEFT JOIN LATERAL (SELECT o.job_id, o.lane_id, o.lane_seq, o.ready_generation FROM {{.S}}.done_entries o WHERE o.job_id = a.job_id LIMIT 1) x ON true
   LEFT JOIN LATERAL (SELECT b.batch_id FROM {{.S}}.ready_claim_attempt_batches b
                       WHERE b.ready_slot = n.ready_slot AND b.lane_id = n.lane_id AND b.lane_seqs @> n.lane_seq LIMIT 1) e ON true
-  LEFT JOIN LATERAL (SELECT b.claim_generation, b.job_ids FROM {{.S}}.lease_claim_batches b WHERE b.batch_id = e.batch_id LIMIT 1) c ON true
+  LEFT JOIN LATERAL (SELECT b.claim_generation, b.batch_id, b.job_ids FROM {{.S}}.lease_claim_batches b WHERE b.batch_id = e.batch_id LIMIT 1) c ON true
   LEFT JOIN LATERAL (SELECT o.claim_generation, o.batch_id FROM {{.S}}.lease_claims o WHERE o.batch_id = e.batch_id LIMIT 1) l ON true
  ORDER BY a.place
 {{end}}

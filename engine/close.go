@@ -264,11 +264,11 @@ func (c *closing) queue(b *pgx.Batch, statement func(children) string, p place, 
 	at := children{Claim: c.e.claim.slot(p.claim), Queue: c.e.queue.slot(p.ready), Local: p.local}
 	args := append([]any{p.claim, []int64{p.ready}, batches, asked, c.e.now()}, more...)
 	b.Queue(statement(at), args...).Query(func(rows pgx.Rows) error {
-		var text, failedText string
+		var text, failedText, heldText string
 		var place int
 		var stateful bool
 		var closed, written int64
-		_, err := pgx.ForEachRow(rows, []any{&place, &text, &failedText, &written, &stateful}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&place, &text, &failedText, &heldText, &written, &stateful}, func() error {
 			c.stateful = c.stateful || stateful
 			done, err := parseSpans(text)
 			if err != nil {
@@ -278,11 +278,19 @@ func (c *closing) queue(b *pgx.Batch, statement func(children) string, p place, 
 			if err != nil {
 				return err
 			}
+			held, err := parseSpans(heldText)
+			if err != nil {
+				return err
+			}
 			closed += done.size()
 			for _, r := range m[order[place-1]] {
-				if failed.contains(r.id()) {
+				switch id := r.id(); {
+				case !done.contains(id): // another round of the batch may have closed the receipt, of another attempt
+				case held.contains(id):
+					c.closed[r] = JobDLQ
+				case failed.contains(id):
 					c.closed[r] = JobFailed
-				} else if done.contains(r.id()) {
+				default:
 					c.closed[r] = c.to
 				}
 			}

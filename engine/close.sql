@@ -105,10 +105,10 @@ SELECT c.batch_id, c.lane_id, c.ready_slot, c.ready_generation, c.batch_id * 409
 
 {{define "closed_range"}}{{if not .Local}}, closing{{end}}{{end}}
 
-{{/* What was closed, by the place in $3; which of that failed against the request; for how many attempts a row of history was
+{{/* What was closed, by the place in $3; which of that failed against the request, and which is held in the DLQ; for how many attempts a row of history was
      written, which the caller compares; and whether the claim has attempts with a state: then the caller sends forget. Others pay a look into an index. */}}
 {{define "closed"}}
-SELECT c.place, c.closing::text, '{}', (SELECT coalesce(sum(n), 0) FROM history),
+SELECT c.place, c.closing::text, '{}', '{}', (SELECT coalesce(sum(n), 0) FROM history),
        {{template "has_state" .}}
   FROM closing c
 {{end}}

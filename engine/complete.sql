@@ -31,6 +31,6 @@
      WHERE c.leased @> (c.batch_id * 4096 + m.place - 1)
     RETURNING 1
 )
-SELECT c.place, c.closing::text, '{}', (SELECT coalesce(sum(n), 0) FROM history) + (SELECT count(*) FROM leased_history), c.stateful
+SELECT c.place, c.closing::text, '{}', '{}', (SELECT coalesce(sum(n), 0) FROM history) + (SELECT count(*) FROM leased_history), c.stateful
   FROM told c
 {{end}}

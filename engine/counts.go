@@ -7,7 +7,8 @@ import (
 )
 
 // Counts says how many jobs of a queue are in each state. The sum of all but the pruned ones is the number of jobs that
-// the tables hold; with the pruned ones it is every job ever enqueued.
+// the tables hold; with the pruned ones it is every job ever enqueued, but for those whose end an
+// operator has taken away (DeleteTerminal, PurgeDLQ).
 type Counts struct {
 	Available int64 // in the ring, not handed out
 	Scheduled int64 // deferred: enqueued for later, or snoozed
@@ -17,6 +18,7 @@ type Counts struct {
 	Completed int64 // history that is still there
 	Failed    int64 // failed rows that are still there
 	Cancelled int64 // cancelled rows that are still there
+	DLQ       int64 // failed jobs that are held for an operator
 	// PrunedCompleted and PrunedFailed count history that was truncated, cancelled jobs among the first. They never decrease.
 	PrunedCompleted, PrunedFailed int64
 }
@@ -50,7 +52,7 @@ func (e *Engine) Counts(ctx context.Context, queue string) (Counts, error) {
 		var b pgx.Batch
 		b.Queue(e.sql.get("no_jit", children{}))
 		b.Queue(e.sql.get("counts", children{}), ids, queue).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&c.Available, &c.Scheduled, &c.Retryable, &c.Running, &c.Waiting, &c.Completed, &c.Failed, &c.Cancelled, &c.PrunedCompleted, &c.PrunedFailed)
+			return row.Scan(&c.Available, &c.Scheduled, &c.Retryable, &c.Running, &c.Waiting, &c.Completed, &c.Failed, &c.Cancelled, &c.DLQ, &c.PrunedCompleted, &c.PrunedFailed)
 		})
 		return send(ctx, tx, &b)
 	})

@@ -24,9 +24,10 @@ var (
 	ErrAmbiguous = errors.New("the outcome of the commit is not known")
 	// ErrInvalid: an argument can't be stored or makes no sense. Nothing was written.
 	ErrInvalid = errors.New("invalid argument")
-	// ErrNotFound: no such job; it never existed or its history was pruned.
+	// ErrNotFound: no such job; it never existed, or its history was pruned or removed.
 	ErrNotFound = errors.New("not found")
-	// ErrWrongState: the job is where the operation can do nothing with it. Nothing was changed.
+	// ErrWrongState: the job is where the operation can do nothing with it: Cancel of one that is over, DeleteTerminal of one
+	// that isn't. Nothing was changed.
 	ErrWrongState = errors.New("the job is not in a state for this")
 	// ErrNotInstalled: the schema doesn't exist or is older than this binary; run Migrate.
 	ErrNotInstalled = errors.New("the schema is not installed")

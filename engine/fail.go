@@ -13,8 +13,9 @@ type Failure struct {
 	Message string
 }
 
-// Fail closes attempts as failed for good and writes a failed row for each, in one transaction; it is batched like
-// Complete and behaves like it in every respect. When a receipt is given twice, the first message counts.
+// Fail closes attempts as failed for good and writes a failed row for each, in one transaction, or holds the job in the DLQ
+// where the queue says so (SetDLQ): then its Result says JobDLQ. It is batched like Complete and behaves like it in every
+// respect. When a receipt is given twice, the first message counts.
 func (e *Engine) Fail(ctx context.Context, failures []Failure) ([]Result, error) {
 	c := closing{e: e, op: "Fail", to: JobFailed, messages: map[int64]string{}}
 	for f := range slices.Values(failures) {

@@ -17,7 +17,7 @@ SELECT array_agg(pg_try_advisory_xact_lock_shared(k) ORDER BY place) FROM unnest
         ON CONFLICT (job_id, run_lease) DO UPDATE SET heartbeat_at = greatest(s.heartbeat_at, excluded.heartbeat_at)
     RETURNING 1 AS n
 )
-SELECT place, closing::text, '{}', (SELECT count(*) FROM beats), false FROM closing
+SELECT place, closing::text, '{}', '{}', (SELECT count(*) FROM beats), false FROM closing
 {{end}}
 
 {{define "progress"}}
@@ -31,5 +31,5 @@ SELECT place, closing::text, '{}', (SELECT count(*) FROM beats), false FROM clos
            message = coalesce(excluded.message, s.message), metadata = coalesce(excluded.metadata, s.metadata)
     RETURNING 1 AS n
 )
-SELECT place, closing::text, '{}', (SELECT count(*) FROM beats), false FROM closing
+SELECT place, closing::text, '{}', '{}', (SELECT count(*) FROM beats), false FROM closing
 {{end}}

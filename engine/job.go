@@ -23,6 +23,7 @@ const (
 	JobCompleted JobState = "completed"
 	JobFailed    JobState = "failed"
 	JobCancelled JobState = "cancelled"
+	JobDLQ       JobState = "dlq" // failed, and held for an operator
 )
 
 // A Job is a job as Job reads it.
@@ -44,7 +45,7 @@ type Job struct {
 	Metadata    json.RawMessage
 	Callback    json.RawMessage // what the callback brought that ended its last wait
 	TimeoutAt   *time.Time      // while it is waiting, if the wait has a timeout
-	FinalizedAt *time.Time      // once it is completed or failed
+	FinalizedAt *time.Time      // once it is completed, failed or cancelled
 	RunAt       *time.Time      // when it is due, while it is deferred; when it was, if it was cancelled then
 	Errors      []JobError      // the newest twenty, oldest first
 }
@@ -57,7 +58,7 @@ type JobError struct {
 }
 
 // Job reads one job, at one moment. ErrNotFound when it never existed, its transaction hasn't committed, or its history
-// was pruned. It is an operator's question: it looks into every slot.
+// was pruned or removed. It is an operator's question: it looks into every slot.
 func (e *Engine) Job(ctx context.Context, id int64) (Job, error) {
 	const op = "Job"
 	j := Job{ID: id}

@@ -125,6 +125,22 @@ var matrixOperations = []matrixOperation{
 	{"RetryFailed by ids", func(s *subject) string { return s.retries(engine.FailedJobs{IDs: []int64{s.id}}) }},
 	{"RetryFailed by queue", func(s *subject) string { return s.retries(engine.FailedJobs{Queue: s.queue}) }},
 	{"RetryFailed by kind", func(s *subject) string { return s.retries(engine.FailedJobs{Kind: "k"}) }},
+	{"SetDLQ", func(s *subject) string {
+		// For the queue's next cell it is off again.
+		return label(errors.Join(s.SetDLQ(s.t.Context(), s.queue, true), s.SetDLQ(s.t.Context(), s.queue, false)))
+	}},
+	{"MoveToDLQ", func(s *subject) string { return s.movesTo(engine.FailedJobs{IDs: []int64{s.id}}) }},
+	{"RetryFromDLQ", func(s *subject) string { return s.releases(engine.FailedJobs{IDs: []int64{s.id}}) }},
+	{"PurgeDLQ by ids", func(s *subject) string { return s.purged(engine.HeldJobs{IDs: []int64{s.id}}) }},
+	{"PurgeDLQ by age", func(s *subject) string {
+		s.clock.advance(time.Hour)
+		return s.purged(engine.HeldJobs{OlderThan: time.Minute})
+	}},
+	{"DeleteTerminal", func(s *subject) string {
+		results, err := s.DeleteTerminal(s.t.Context(), []int64{s.id})
+		s.must(err)
+		return label(results[0].Err)
+	}},
 	{"EnqueueUnique", func(s *subject) string {
 		return s.enqueued(s.EnqueueUnique(s.t.Context(), []engine.JobParams{s.twin()}))
 	}},
@@ -173,7 +189,11 @@ func (s *subject) closes(results []engine.Result, err error) string {
 
 func (s *subject) rescues(out engine.RescueOutcome, err error) string {
 	s.must(err)
-	return fmt.Sprintf("requeued %d, failed %d, busy %d", out.Requeued, out.Failed, out.Busy)
+	told := fmt.Sprintf("requeued %d, failed %d, busy %d", out.Requeued, out.Failed, out.Busy)
+	if out.DLQ > 0 {
+		told += fmt.Sprintf(", dlq %d", out.DLQ)
+	}
+	return told
 }
 
 // prunes turns the ring once and prunes for as long as anything can be pruned: the first answer counts, and what is
@@ -202,6 +222,24 @@ func (s *subject) retries(which engine.FailedJobs) string {
 	out, err := s.RetryFailed(s.t.Context(), which, 10)
 	s.must(err)
 	return fmt.Sprintf("%d of %d", len(out.Retried), out.Matched)
+}
+
+func (s *subject) movesTo(which engine.FailedJobs) string {
+	out, err := s.MoveToDLQ(s.t.Context(), which, 10)
+	s.must(err)
+	return fmt.Sprintf("%d of %d", len(out.Moved), out.Matched)
+}
+
+func (s *subject) releases(which engine.FailedJobs) string {
+	out, err := s.RetryFromDLQ(s.t.Context(), which, 10)
+	s.must(err)
+	return fmt.Sprintf("%d of %d", len(out.Retried), out.Matched)
+}
+
+func (s *subject) purged(which engine.HeldJobs) string {
+	gone, err := s.PurgeDLQ(s.t.Context(), which, 10)
+	s.must(err)
+	return fmt.Sprintf("%d purged", len(gone))
 }
 
 // enqueued keeps the jobs that were made, for the counts and the end.

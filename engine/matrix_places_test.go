@@ -57,6 +57,7 @@ var matrixPlaces = []matrixPlace{
 	{"available", "rescued-local", func(s *subject) { s.runs(ownClaim); s.rescued() }},
 	{"available", "promoted", func(s *subject) { s.runs(nil); s.retried(); s.promoted() }},
 	{"available", "retried-failed", func(s *subject) { s.runs(nil); s.fails(); s.retriesFailed() }},
+	{"available", "retried-dlq", func(s *subject) { s.held(nil); s.fails(); s.retriesFromDLQ() }},
 
 	{"scheduled", "new", func(s *subject) { s.enqueues(later) }},
 	{"scheduled", "new-local", func(s *subject) { s.enqueues(func(p *engine.JobParams) { later(p); ownClaim(p) }) }},
@@ -76,6 +77,8 @@ var matrixPlaces = []matrixPlace{
 	{"running", "local-sealed", func(s *subject) { s.runs(ownClaim); s.seals() }},
 	{"running", "compact-last-attempt", func(s *subject) { s.runs(oneTry) }},
 	{"running", "local-last-attempt", func(s *subject) { s.runs(func(p *engine.JobParams) { oneTry(p); ownClaim(p) }) }},
+	{"running", "compact-held", func(s *subject) { s.held(oneTry) }},
+	{"running", "local-held", func(s *subject) { s.held(ownClaim) }},
 
 	{"running", "compact-resumed", func(s *subject) { s.runs(nil); s.parks(); s.resumes() }},
 	{"running", "local-resumed", func(s *subject) { s.runs(ownClaim); s.parks(); s.resumes() }},
@@ -105,8 +108,14 @@ var matrixPlaces = []matrixPlace{
 	{"cancelled", "narrow-of-local", func(s *subject) { s.runs(ownClaim); s.cancels() }},
 	{"cancelled", "wide", func(s *subject) { s.enqueues(later); s.cancels() }},
 
+	{"dlq", "failed", func(s *subject) { s.held(nil); s.fails() }},
+	{"dlq", "moved-wide", func(s *subject) { s.runs(nil); s.fails(); s.carried(); s.moves() }},
+
 	{"gone", "never", func(s *subject) { s.id = 1 << 40 }},
-	{"gone", "pruned", func(s *subject) { s.runs(nil); s.completes(); s.pruned(engine.Pruned) }},
+	{"gone", "pruned", func(s *subject) { s.runs(nil); s.completes(); s.prunedAs(engine.Pruned) }},
+	{"gone", "deleted-compact", func(s *subject) { s.runs(nil); s.completes(); s.deletes() }},
+	{"gone", "deleted-narrow", func(s *subject) { s.runs(ownClaim); s.fails(); s.deletes() }},
+	{"gone", "purged", func(s *subject) { s.held(nil); s.fails(); s.purges() }},
 }
 
 // What a job asks for.
@@ -138,6 +147,14 @@ func (s *subject) runs(change func(*engine.JobParams)) {
 	s.t.Helper()
 	s.enqueues(change)
 	s.receipt = s.claim(s.t, s.queue, 1)[0].Receipt
+}
+
+// held runs the job in a queue whose failures go into the DLQ.
+func (s *subject) held(change func(*engine.JobParams)) {
+	s.t.Helper()
+	s.queue = "held"
+	s.hold(s.t, s.queue, true)
+	s.runs(change)
 }
 
 func (s *subject) completes() {
@@ -188,7 +205,7 @@ func (s *subject) rescued() {
 	s.clock.advance(time.Second)
 	out, err := s.RescueStale(s.t.Context(), 0, 10)
 	s.must(err)
-	if out.Requeued+out.Failed != 1 {
+	if out.Requeued+out.Failed+out.DLQ != 1 {
 		s.t.Fatalf("rescued %+v, want one attempt", out)
 	}
 }
@@ -210,6 +227,32 @@ func (s *subject) retriesFailed() {
 	}
 }
 
+func (s *subject) retriesFromDLQ() {
+	s.t.Helper()
+	if got := s.releases(engine.FailedJobs{IDs: []int64{s.id}}); got != "1 of 1" {
+		s.t.Fatalf("retried %s, want 1 of 1", got)
+	}
+}
+
+func (s *subject) moves() {
+	s.t.Helper()
+	if got := s.movesTo(engine.FailedJobs{IDs: []int64{s.id}}); got != "1 of 1" {
+		s.t.Fatalf("moved %s, want 1 of 1", got)
+	}
+}
+
+func (s *subject) deletes() {
+	s.t.Helper()
+	s.wantDeleted(s.t, []int64{s.id}, nil)
+}
+
+func (s *subject) purges() {
+	s.t.Helper()
+	if got := s.purged(engine.HeldJobs{IDs: []int64{s.id}}); got != "1 purged" {
+		s.t.Fatal(got)
+	}
+}
+
 func (s *subject) cancels() {
 	s.t.Helper()
 	results, err := s.Cancel(s.t.Context(), []int64{s.id})
@@ -228,7 +271,7 @@ func (s *subject) seals() {
 	s.must(err)
 }
 
-func (s *subject) pruned(want engine.PruneStatus) {
+func (s *subject) prunedAs(want engine.PruneStatus) {
 	s.t.Helper()
 	if got := s.prunes(0); got != string(want) {
 		s.t.Fatalf("prune: %s, want %s", got, want)

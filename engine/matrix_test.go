@@ -198,6 +198,9 @@ func (s *subject) drain() bool {
 	}
 	_, err := s.Cancel(ctx, ends)
 	s.must(err)
+	if s.look().state == string(engine.JobDLQ) {
+		s.purges() // nothing but that ends it
+	}
 	for range 12 { // laps of the smallest rings
 		queue, err := s.PruneQueue(ctx, 0)
 		s.must(err)

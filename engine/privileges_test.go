@@ -78,6 +78,22 @@ func TestRuntimeRole(t *testing.T) {
 	b.wholeLife(t)
 	id := b.newUniqueJob(t, once(func(j *engine.JobParams) { j.RunAt = b.clock.now().Add(time.Hour) }))
 	b.wantUnique(t, once(), engine.Enqueued{ID: id, Existing: true})
+	b.hold(t, "q", true)
+	held := b.claimNew(t, "q", 2)
+	b.failAll(t, held)
+	if out, err := b.RetryFromDLQ(ctx, engine.FailedJobs{Queue: "q"}, 1); err != nil || len(out.Retried) != 1 {
+		t.Error(out, err)
+	}
+	b.complete(t, b.claim(t, "q", 1))
+	if gone, err := b.PurgeDLQ(ctx, engine.HeldJobs{IDs: []int64{held[1].Receipt.JobID()}}, 1); err != nil || len(gone) != 1 {
+		t.Error(gone, err)
+	}
+	b.wantDeleted(t, []int64{held[0].Receipt.JobID()}, nil)
+	b.hold(t, "q", false)
+	b.failAll(t, b.claimNew(t, "q", 1))
+	if out, err := b.MoveToDLQ(ctx, engine.FailedJobs{Queue: "q"}, 1); err != nil || len(out.Moved) != 1 {
+		t.Error(out, err)
+	}
 	b.wantAudit(t)
 	for _, r := range rings { // a holder of another role is named, too
 		b.complete(t, b.claimNew(t, "q", 1))

@@ -128,6 +128,11 @@ WITH ready AS MATERIALIZED (
             UNION ALL
             SELECT lane_id, int8multirange(int8range(lane_seq, lane_seq + 1)), 1 FROM {{.S}}.done_entries_{{.Queue}} WHERE kind IS NULL) h
      GROUP BY lane_id
+), hidden AS MATERIALIZED (
+    SELECT lane_id, range_agg(int8range(lane_seq, lane_seq + 1)) AS seqs
+      FROM {{.S}}.receipt_completion_tombstones_{{.Queue}} WHERE lane_seq IS NOT NULL GROUP BY lane_id
+), completed AS MATERIALIZED (
+    SELECT lane_id, range_agg(lane_seqs) AS seqs FROM {{.S}}.receipt_completion_batches_{{.Queue}} GROUP BY lane_id
 ), closed AS MATERIALIZED (
     SELECT coalesce(range_agg(receipt_ranges), '{}') AS receipts, coalesce(sum(closed_count), 0) AS n
       FROM (SELECT receipt_ranges, closed_count FROM {{.S}}.lease_claim_closure_batches WHERE ready_generation = $1::bigint
@@ -143,6 +148,7 @@ SELECT EXISTS (SELECT FROM ready r LEFT JOIN spent s USING (lane_id) WHERE NOT i
        OR EXISTS (SELECT FROM history h LEFT JOIN spent s USING (lane_id) WHERE NOT isempty(h.seqs - coalesce(s.seqs, '{}')))
        OR EXISTS (SELECT FROM {{.S}}.done_entries_{{.Queue}} d JOIN ready r USING (lane_id) WHERE d.kind IS NOT NULL AND r.seqs @> d.lane_seq)
        OR NOT {{template "queue_slot_open" .}} AND EXISTS (SELECT FROM {{.S}}.leases WHERE ready_generation = $1::bigint)
+       OR EXISTS (SELECT FROM hidden h LEFT JOIN completed c USING (lane_id) WHERE NOT isempty(h.seqs - coalesce(c.seqs, '{}')))
 {{range .Ring.Children}}       OR EXISTS (SELECT FROM {{$.S}}.{{.}}_{{$.Queue}} WHERE ready_generation <> $1::bigint)
 {{end}}{{end}}
 
@@ -188,12 +194,15 @@ SELECT false, EXISTS (SELECT FROM {{.S}}.leases_{{.Queue}}), false,
        EXISTS (SELECT FROM {{.S}}.leases_{{.Queue}} WHERE lease_generation <> $1::bigint)
 {{end}}
 
-{{/* Folds exactly what TRUNCATE removes and the carry leaves: no filter by generation. */}}
+{{/* Folds exactly what TRUNCATE removes and the carry leaves: no filter by generation. What an operator has taken away is
+     counted nowhere. */}}
 {{define "fold_rollups"}}
 /* awa:PruneQueue */
 INSERT INTO {{.S}}.queue_terminal_rollups AS total (queue, pruned_completed_count, pruned_failed_count)
 SELECT l.queue, sum(h.completed), sum(h.failed)
   FROM (SELECT lane_id, completed_count AS completed, 0 AS failed FROM {{.S}}.receipt_completion_batches_{{.Queue}}
+        UNION ALL
+        SELECT lane_id, -1, 0 FROM {{.S}}.receipt_completion_tombstones_{{.Queue}} WHERE lane_seq IS NOT NULL
         UNION ALL
         SELECT lane_id, (state <> 'failed')::integer, (state = 'failed')::integer
           FROM {{.S}}.done_entries_{{.Queue}} d WHERE ({{template "inside_floor"}}) IS NOT TRUE) h

@@ -18,7 +18,7 @@ type Retrial struct {
 
 // Retry closes attempts and lets their jobs wait, retryable, until Promote makes them available again; it is batched like
 // Complete and behaves like it in every respect. A job that has used up its MaxAttempts fails instead, as by Fail: its
-// Result says JobFailed, not JobRetryable. When a receipt is given twice, the first mention counts.
+// Result says JobFailed or JobDLQ, not JobRetryable. When a receipt is given twice, the first mention counts.
 func (e *Engine) Retry(ctx context.Context, retrials []Retrial) ([]Result, error) {
 	c := closing{
 		e: e, op: "Retry", to: JobRetryable,

@@ -14,12 +14,13 @@ import (
 type RescueOutcome struct {
 	Requeued int // attempts closed, their jobs available again
 	Failed   int // attempts closed, their jobs failed since no attempt was left
+	DLQ      int // likewise, and their jobs are held in the DLQ: see SetDLQ
 	Busy     int // attempts left for the next sweep, since a closer was at work on their claim
 }
 
 // RescueStale closes up to budget (1 to 10,000) attempts whose newest sign of life, their claim, a heartbeat or
 // a callback, is more than staleAfter ago and which are still open and not parked, oldest slot first, and makes their jobs available again: a new ready row at the end of the lane, with the same id and
-// error history. A job without attempts left fails. A late worker then finds its attempt stale (P3).
+// error history. A job without attempts left fails, and is held in the DLQ if its queue says so. A late worker then finds its attempt stale (P3).
 //
 // It is safe with two leaders, which take slots in turn, and never waits for a worker: an attempt that is being closed
 // is passed over. Each slot is a transaction; after an error the slots before it stay rescued.
@@ -47,7 +48,7 @@ func (e *Engine) rescue(ctx context.Context, each sweep, budget int) (out Rescue
 		return out, fail(each.op, "", err)
 	}
 	for _, g := range w {
-		left := budget - out.Requeued - out.Failed
+		left := budget - out.Requeued - out.Failed - out.DLQ
 		if left <= 0 {
 			break
 		}
@@ -58,6 +59,7 @@ func (e *Engine) rescue(ctx context.Context, each sweep, budget int) (out Rescue
 		}
 		out.Requeued += s.out.Requeued
 		out.Failed += s.out.Failed
+		out.DLQ += s.out.DLQ
 		out.Busy += s.out.Busy
 	}
 	return out, nil
@@ -113,7 +115,7 @@ func (s *sweep) run(ctx context.Context, t *txn) (moved, commit bool, err error)
 		}
 	}
 	advanced, err := s.saveCursors(ctx, t)
-	return false, advanced || s.out.Requeued+s.out.Failed > 0, err
+	return false, advanced || s.out.Requeued+s.out.Failed+s.out.DLQ > 0, err
 }
 
 // lockSlot takes the slot's row; a slot that another leader or a prune is at work on is left to it. The time that the
@@ -227,7 +229,7 @@ func (s *sweep) close(ctx context.Context, t *txn, tr *track) (moved bool, err e
 	at := s.at(tr.local)
 	at.Queue, at.Slots = s.e.queue.slot(s.queueAt.current()), s.e.queue.slotsOf(ready)
 	var closed int64
-	var requeued, failed int
+	var requeued, failed, held int
 	var b pgx.Batch
 	s.e.queueChildLocks(&b, places)
 	b.Queue(s.e.sql.get("lock_ready", at))
@@ -235,7 +237,7 @@ func (s *sweep) close(ctx context.Context, t *txn, tr *track) (moved bool, err e
 		var current bool
 		var batch int64
 		var text string
-		_, err := pgx.ForEachRow(rows, []any{&current, &batch, &text, &requeued, &failed}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&current, &batch, &text, &requeued, &failed, &held}, func() error {
 			moved = !current
 			if batch == 0 {
 				return nil
@@ -245,8 +247,8 @@ func (s *sweep) close(ctx context.Context, t *txn, tr *track) (moved bool, err e
 			closed += done.size()
 			return err
 		})
-		if err == nil && closed != int64(requeued+failed) {
-			err = fmt.Errorf("%w: %d attempts closed but %d jobs routed on in claim generation %d", ErrCorrupt, closed, requeued+failed, s.generation)
+		if err == nil && closed != int64(requeued+failed+held) {
+			err = fmt.Errorf("%w: %d attempts closed but %d jobs routed on in claim generation %d", ErrCorrupt, closed, requeued+failed+held, s.generation)
 		}
 		return err
 	})
@@ -255,6 +257,7 @@ func (s *sweep) close(ctx context.Context, t *txn, tr *track) (moved bool, err e
 	}
 	s.out.Requeued += requeued
 	s.out.Failed += failed
+	s.out.DLQ += held
 	var over []int64
 	for _, c := range byBatch {
 		for _, sp := range c.done {

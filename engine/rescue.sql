@@ -64,11 +64,11 @@ SELECT b.{{template "sweep_time" .}}, b.batch_id, b.ready_generation,
  LIMIT $6::integer
 {{end}}
 
-{{/* Closes the attempts and routes their jobs on: back to the end of the lane in the current slot, or to a failed row in
-     the old slot when no attempt is left. */}}
+{{/* Closes the attempts and routes their jobs on: back to the end of the lane in the current slot; or, when no attempt is left,
+     to a failed row in the old slot, or to the DLQ if the queue says so. */}}
 {{define "rescue"}}
 /* awa:Rescue */
-{{template "open_receipts" .}}, current AS MATERIALIZED (
+{{template "open_receipts" .}}, {{template "held_lanes" .}}, current AS MATERIALIZED (
     SELECT (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1) = $6::bigint AND $7::timestamptz IS NOT NULL AS ok
 ), now_closing AS MATERIALIZED (
     SELECT * FROM closing WHERE (SELECT ok FROM current)
@@ -101,11 +101,15 @@ SELECT b.{{template "sweep_time" .}}, b.batch_id, b.ready_generation,
            (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, state, finalized_at, errors)
     SELECT ready_slot, ready_generation, lane_id, lane_seq, job_id, closed_lease, attempt + 1, 'failed',
            coalesce($5::timestamptz, statement_timestamp()), all_errors
-      FROM old WHERE ready_slot = {{.}} AND attempt + 1 >= max_attempts
+      FROM old WHERE ready_slot = {{.}} AND attempt + 1 >= max_attempts AND NOT {{template "is_held"}}
     RETURNING 1
-){{end}}
+){{end}}, dead AS (
+    {{template "hold" .}}
+      FROM old r WHERE attempt + 1 >= max_attempts AND {{template "is_held"}}
+    RETURNING 1
+)
 SELECT c.ok, coalesce(n.batch_id, 0), coalesce(n.closing, '{}')::text, (SELECT count(*) FROM requeued),
-       {{range $i, $slot := .Slots}}{{if $i}} + {{end}}(SELECT count(*) FROM failed_{{$slot}}){{end}}
+       {{range $i, $slot := .Slots}}{{if $i}} + {{end}}(SELECT count(*) FROM failed_{{$slot}}){{end}}, (SELECT count(*) FROM dead)
   FROM current c LEFT JOIN now_closing n ON true
 {{end}}
 

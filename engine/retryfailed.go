@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// FailedJobs chooses failed jobs: those of a queue, those of a kind, or those with an id. Exactly one field is set.
+// FailedJobs chooses failed jobs, or such that are held in the DLQ: those of a queue, those of a kind, or those with an id. Exactly one field is set.
 type FailedJobs struct {
 	Queue string
 	Kind  string
@@ -54,9 +54,9 @@ func (e *Engine) RetryFailed(ctx context.Context, which FailedJobs, limit int) (
 			if err := t.QueryRow(ctx, e.sql.get("keep_keys", children{}), found.jobs).Scan(&free); err != nil {
 				return false, false, err
 			}
+			out.Retried = nil
 			found := found.of(free)
 			if len(found.jobs) == 0 {
-				out.Retried = nil
 				return false, false, nil
 			}
 			at := children{Queue: e.queue.slot(open.generation), Slots: found.slotSet()}
@@ -151,15 +151,32 @@ func (e *Engine) findFailed(ctx context.Context, op string, which FailedJobs, li
 
 // scanFor is the statement that finds the chosen jobs, and its parameter.
 func (e *Engine) scanFor(op string, f FailedJobs) (statement string, arg any, err error) {
+	switch arg, err = f.chosen(op); arg.(type) {
+	case byQueue:
+		return e.sql.get("failed_of_queue", children{}), arg, err
+	case byKind:
+		return e.sql.get("failed_of_kind", children{}), arg, err
+	}
+	return e.sql.get("failed_of_ids", children{}), arg, err
+}
+
+// The ways to choose jobs.
+type (
+	byQueue string
+	byKind  string
+)
+
+// chosen is the field that is set: byQueue, byKind, or ids.
+func (f FailedJobs) chosen(op string) (any, error) {
 	switch {
 	case f.Queue != "" && f.Kind == "" && len(f.IDs) == 0:
-		return e.sql.get("failed_of_queue", children{}), f.Queue, checkName(op, "queue", f.Queue)
+		return byQueue(f.Queue), checkName(op, "queue", f.Queue)
 	case f.Queue == "" && f.Kind != "" && len(f.IDs) == 0:
-		return e.sql.get("failed_of_kind", children{}), f.Kind, checkName(op, "kind", f.Kind)
+		return byKind(f.Kind), checkName(op, "kind", f.Kind)
 	case f.Queue == "" && f.Kind == "" && len(f.IDs) > 0:
-		return e.sql.get("failed_of_ids", children{}), f.IDs, checkCount(op, "ids", len(f.IDs), maxSweep)
+		return f.IDs, checkCount(op, "ids", len(f.IDs), maxSweep)
 	}
-	return "", nil, invalid(op, fmt.Sprintf("queue %q, kind %q, %d ids", f.Queue, f.Kind, len(f.IDs)), "one of them must be given, and only one")
+	return nil, invalid(op, fmt.Sprintf("queue %q, kind %q, %d ids", f.Queue, f.Kind, len(f.IDs)), "one of them must be given, and only one")
 }
 
 // queueTerminalLocks locks the slots that terminal rows are taken out of, and the current one for ready rows, slot by

@@ -16,7 +16,7 @@ type ring struct {
 
 func queueRing(slots int) ring {
 	return ring{name: "queue", slots: slots, children: []string{
-		"ready_entries", "ready_claim_attempt_batches", "ready_tombstones", "receipt_completion_batches", "done_entries",
+		"ready_entries", "ready_claim_attempt_batches", "ready_tombstones", "receipt_completion_batches", "receipt_completion_tombstones", "done_entries",
 	}, roots: []string{"ready_entries"}}
 }
 

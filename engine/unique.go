@@ -26,7 +26,8 @@ type Unique struct {
 	// Period is a span of time, at least a second, that the key is good for: one job an hour, by the server's clock, in
 	// spans that are counted from 1970 in UTC. Zero: for ever.
 	Period time.Duration
-	// HeldIn are terminal states in which the job keeps its key: JobCompleted, JobFailed, JobCancelled.
+	// HeldIn are terminal states in which the job keeps its key: JobCompleted, JobFailed, JobCancelled, JobDLQ. A job that
+	// failed and is held in the DLQ is in a state of its own: JobFailed says nothing of it.
 	HeldIn []JobState
 	// MaxWait bounds the wait for another transaction that has enqueued the key and is still open: ErrUniqueBusy when it
 	// is longer. In whole milliseconds, rounded up. Zero waits as long as ctx does.
@@ -91,7 +92,7 @@ type uniqueJob struct {
 }
 
 // heldBits say in which terminal states a key is held, as unique_claims has it.
-var heldBits = map[JobState]int16{JobCompleted: 1, JobFailed: 2, JobCancelled: 4, "dlq": 8}
+var heldBits = map[JobState]int16{JobCompleted: 1, JobFailed: 2, JobCancelled: 4, JobDLQ: 8}
 
 // liveStates are those in which a job holds its key whatever was asked for.
 var liveStates = []JobState{JobAvailable, JobScheduled, JobRetryable, JobRunning, "waiting"}

@@ -58,13 +58,14 @@ type tables struct {
 	tombstones map[position]bool
 	claims     map[int]model.ClaimRow
 	ended      map[position]bool
-	keys       map[string]int // unique keys
+	hidden     map[position]int // the job of a success that is hidden
+	keys       map[string]int   // unique keys
 }
 
 func newTables(w World) *tables {
 	return &tables{
 		flat: model.NewFlat(w.Config()), world: w, lanes: map[int32]int{}, entries: map[position]model.EntryRow{},
-		evidence: map[position]int{}, tombstones: map[position]bool{}, claims: map[int]model.ClaimRow{}, ended: map[position]bool{}, keys: map[string]int{},
+		evidence: map[position]int{}, tombstones: map[position]bool{}, claims: map[int]model.ClaimRow{}, ended: map[position]bool{}, hidden: map[position]int{}, keys: map[string]int{},
 	}
 }
 
@@ -98,11 +99,14 @@ func (t *tables) readers() []tableReader {
 		    FROM {s}.lease_claim_closure_batches`, t.closure},
 		{`SELECT claim_slot, claim_generation, receipt_id, ready_generation, lane_id, outcome FROM {s}.lease_claim_closures`, t.ownClosure},
 		{`SELECT ready_slot, lane_id, ready_generation, batch_id, tombstone_count, lane_seqs FROM {s}.ready_tombstones`, t.tombstone},
+		{`SELECT ready_slot, lane_id, ready_generation, coalesce(lane_seq, 0), job_id FROM {s}.receipt_completion_tombstones`, t.removed},
 		{`SELECT ready_slot, lane_id, ready_generation, completed_at, completed_count, lane_seqs FROM {s}.receipt_completion_batches`, t.completion},
 		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, state, finalized_at, max_attempts, time_limit FROM {s}.done_entries`, t.done},
 		{`SELECT job_id, run_lease, receipt_id, heartbeat_at, coalesce(percent, 0), leased, callback_token, callback::text, early::text FROM {s}.attempt_state`, t.attemptState},
 		{`SELECT lease_slot, lease_generation, lane_id, job_id, run_lease, receipt_id, claim_generation, ready_generation, local, token, timeout_at FROM {s}.leases`, t.lease},
 		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, state, run_at, time_limit FROM {s}.deferred_jobs`, t.deferred},
+		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, finalized_at, dlq_at, time_limit FROM {s}.dlq_entries`, t.held},
+		{`SELECT queue, dlq::integer FROM {s}.queues`, t.policy},
 		{`SELECT job_id, unique_key, held_in, active FROM {s}.unique_claims`, t.unique},
 	}
 }
@@ -208,6 +212,33 @@ func (t *tables) deferred(rows pgx.Rows) error {
 	d.Limit = timeLimit(limit)
 	d.Lane, d.RunAt = t.lanes[lane], logical(at)
 	t.flat.PutDeferred(d)
+	return nil
+}
+
+func (t *tables) held(rows pgx.Rows) error {
+	var lane int32
+	var ended, came time.Time
+	var limit *time.Duration
+	var d model.DLQRow
+	if err := rows.Scan(&d.Job, &lane, &d.Lease, &d.Attempt, &d.MaxAttempts, &ended, &came, &limit); err != nil {
+		return err
+	}
+	d.Lane, d.FinalizedAt, d.At, d.Limit = t.lanes[lane], logical(ended), logical(came), timeLimit(limit)
+	t.flat.PutDLQ(d)
+	return nil
+}
+
+func (t *tables) policy(rows pgx.Rows) error {
+	var queue string
+	var p model.Policy
+	if err := rows.Scan(&queue, &p.DLQ); err != nil {
+		return err
+	}
+	lane, ok := t.flat.Config().Lane(queue, 1)
+	if !ok {
+		return fmt.Errorf("queue %q isn't of this world", queue)
+	}
+	t.flat.SetPolicy(lane/model.Priorities, p)
 	return nil
 }
 

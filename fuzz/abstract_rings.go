@@ -206,7 +206,26 @@ func (t *tables) closure(rows pgx.Rows) error {
 var outcomes = map[string]model.Outcome{
 	"completed": model.Completed, "failed": model.Failed, "rescued": model.Rescued, "deadline_expired": model.DeadlineExpired,
 	"retried": model.TriedAgain, "snoozed": model.Snoozed,
-	"cancelled": model.Cancelled, "callback_timeout": model.CallbackTimedOut,
+	"cancelled": model.Cancelled, "callback_timeout": model.CallbackTimedOut, "dlq": model.DeadLettered,
+}
+
+// removed reads which ends were taken away. A success is only hidden: it must be there still.
+func (t *tables) removed(rows pgx.Rows) error {
+	var slot, seq int
+	var lane int32
+	var r model.RemovedRow
+	if err := rows.Scan(&slot, &lane, &r.Gen, &seq, &r.Job); err != nil {
+		return err
+	}
+	r.Lane = t.lanes[lane]
+	if at := (position{r.Lane, r.Gen, seq}); seq != 0 {
+		if _, twice := t.hidden[at]; twice || t.entries[at].Job != r.Job {
+			return fmt.Errorf("position %d of lane %s is hidden as job %d's, twice or not its own", seq, t.laneName(at), r.Job)
+		}
+		t.hidden[at] = r.Job
+	}
+	t.flat.AddRemoved(r)
+	return inSlot(fmt.Sprintf("the removal of job %d", r.Job), slot, r.Gen, t.world.QueueSlots)
 }
 
 func (t *tables) completion(rows pgx.Rows) error {
@@ -225,6 +244,11 @@ func (t *tables) completion(rows pgx.Rows) error {
 		e, there := t.entries[position{t.lanes[lane], generation, seq}]
 		if !there {
 			return fmt.Errorf("position %d of generation %d was completed, but has no ready row", seq, generation)
+		}
+		if _, hidden := t.hidden[position{e.Lane, e.Gen, e.Seq}]; hidden {
+			delete(t.hidden, position{e.Lane, e.Gen, e.Seq})
+			t.ended[position{e.Lane, e.Gen, e.Seq}] = true
+			continue
 		}
 		if err := t.end(e, model.Completed, at, false); err != nil {
 			return err
@@ -284,6 +308,9 @@ func (t *tables) check() error {
 		if _, there := t.entries[at]; !there {
 			return fmt.Errorf("batch %d handed out position %d of generation %d, which has no ready row", batch, at.laneSeq, at.ready)
 		}
+	}
+	for at, job := range t.hidden {
+		return fmt.Errorf("position %d of generation %d is hidden as job %d's, and is no success", at.laneSeq, at.ready, job)
 	}
 	return nil
 }

@@ -99,8 +99,8 @@ func (b *bench) empty(ctx context.Context, schema string) error {
 	s := pgx.Identifier{schema}.Sanitize()
 	text := ""
 	for _, table := range []string{
-		"ready_entries", "ready_claim_attempt_batches", "ready_tombstones", "receipt_completion_batches", "done_entries", "lease_claim_batches",
-		"lease_claims", "lease_claim_closure_batches", "lease_claim_closures", "attempt_state", "leases", "deferred_jobs", "unique_claims", "queue_terminal_rollups", "queue_ring_prunes", "claim_ring_prunes",
+		"ready_entries", "ready_claim_attempt_batches", "ready_tombstones", "receipt_completion_batches", "receipt_completion_tombstones", "done_entries", "lease_claim_batches",
+		"lease_claims", "lease_claim_closure_batches", "lease_claim_closures", "attempt_state", "leases", "deferred_jobs", "dlq_entries", "unique_claims", "queue_terminal_rollups", "queue_ring_prunes", "claim_ring_prunes",
 		"lease_ring_prunes",
 	} {
 		text += fmt.Sprintf("DELETE FROM %s.%s;", s, table)
@@ -111,6 +111,7 @@ func (b *bench) empty(ctx context.Context, schema string) error {
 		INSERT INTO %[1]s.queue_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING; -- TrimLedger may have taken it
 		INSERT INTO %[1]s.claim_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING;
 		INSERT INTO %[1]s.lease_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING;
+		UPDATE %[1]s.queues SET dlq = false WHERE dlq;
 		DELETE FROM %[1]s.claim_ring_slots;
 		INSERT INTO %[1]s.claim_ring_slots (slot) SELECT generate_series(0, slot_count - 1) FROM %[1]s.claim_ring_state`, s)
 	_, err := b.judge.Exec(ctx, text)

@@ -49,6 +49,11 @@ var weights = []struct {
 	{"Rollback", 1},
 	{"Promote", 3},
 	{"RetryFailed", 4},
+	{"SetDLQ", 1},
+	{"MoveToDLQ", 4},
+	{"RetryFromDLQ", 4},
+	{"PurgeDLQ", 4},
+	{"DeleteTerminal", 2},
 	{"TrimLedger", 2},
 	{"Counts", 2},
 	{"Job", 3},
@@ -79,11 +84,15 @@ func (g *generator) possible(s model.Store) []string {
 			if len(s.Leases()) == 0 {
 				continue
 			}
-		case "RetryFailed":
+		case "RetryFailed", "MoveToDLQ":
 			if !hasFailed(s) {
 				continue
 			}
-		case "Job", "Cancel":
+		case "RetryFromDLQ", "PurgeDLQ":
+			if len(s.DLQRows()) == 0 {
+				continue
+			}
+		case "Job", "Cancel", "DeleteTerminal":
 			if s.Vars().NextJob == 1 {
 				continue
 			}
@@ -191,6 +200,9 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.PruneQueue{Retention: pick(t, "retention", []int{0, 0, 9, 3, g.boundary(s)}), Now: g.now}
 	case "RetryFailed":
 		return g.drawRetry(t, s)
+	case "SetDLQ":
+		// More often on than off, so that both are seen about as often.
+		return model.SetDLQ{Queue: queue(), On: pick(t, "on", []int{1, 1, 0})}
 	case "PruneClaims":
 		return model.PruneClaims{Now: g.now}
 	case "Counts":
@@ -220,8 +232,44 @@ func (g *generator) drawEnd(t *rapid.T, s model.Store, name string) model.Action
 		}
 		return a
 	default:
+		return g.drawOperator(t, s, name)
+	}
+}
+
+// drawOperator draws what an operator does with jobs that have ended, or what has no arguments.
+func (g *generator) drawOperator(t *rapid.T, s model.Store, name string) model.Action {
+	switch name {
+	case "MoveToDLQ":
+		return model.MoveToDLQ(g.drawRetry(t, s))
+	case "RetryFromDLQ":
+		return model.RetryFromDLQ(g.drawRetry(t, s))
+	case "PurgeDLQ":
+		a := model.PurgeDLQ{Limit: rapid.IntRange(1, 3).Draw(t, "limit"), Now: g.now}
+		held := pick(t, "held", s.DLQRows())
+		if rapid.Bool().Draw(t, "by id") {
+			a.Jobs = []int{held.Job, g.drawJob(t, s)}
+		} else {
+			// The boundary itself is young; one more isn't.
+			a.Older = pick(t, "older", []int{1, max(g.now-held.At, 1), max(g.now-held.At-1, 1)})
+		}
+		return a
+	case "DeleteTerminal":
+		a := model.DeleteTerminal{}
+		for range rapid.IntRange(1, 3).Draw(t, "how many") {
+			a.Jobs = append(a.Jobs, g.drawEnded(t, s))
+		}
+		return a
+	default:
 		return g.drawWait(t, s, name)
 	}
+}
+
+// drawEnded draws a job that has ended, or any.
+func (g *generator) drawEnded(t *rapid.T, s model.Store) int {
+	if ends := s.Terminals(); len(ends) > 0 && pick(t, "ended", []bool{true, true, false}) {
+		return pick(t, "job", ends).Job
+	}
+	return g.drawJob(t, s)
 }
 
 // alike are the operations without arguments.
@@ -243,7 +291,7 @@ func (g *generator) withKeyTx(t *rapid.T, s model.Store, a model.EnqueueTx) mode
 // key draws a unique key now and then, of so few that they meet, and the terminal states in which it is held.
 func (g *generator) key(t *rapid.T) (key, held int) {
 	if key = pick(t, "unique", []int{0, 0, 0, 0, 0, 1, 2}); key != 0 {
-		held = rapid.IntRange(0, 3).Draw(t, "held")
+		held = pick(t, "held", []int{0, model.HeldCompleted, model.HeldFailed, model.HeldDLQ, 3, 9, 10, 11})
 	}
 	return key, held
 }
@@ -259,7 +307,7 @@ func (g *generator) boundary(s model.Store) int {
 }
 
 // drawRetry draws each of the three ways to choose, by id with jobs among them that didn't fail.
-func (g *generator) drawRetry(t *rapid.T, s model.Store) model.Action {
+func (g *generator) drawRetry(t *rapid.T, s model.Store) model.RetryFailed {
 	a := model.RetryFailed{Limit: rapid.IntRange(1, 4).Draw(t, "limit"), Now: g.now}
 	by := pick(t, "by", []string{"queue", "kind", "jobs", "jobs"})
 	switch {
@@ -280,13 +328,20 @@ func (g *generator) drawProgress(t *rapid.T, s model.Store) model.Action {
 	return model.Progress{Attempts: g.drawAttempts(t, s)[:1], Percent: percent, Now: g.now}
 }
 
-// drawJob draws any job, or one of the few that are deferred.
+// drawJob draws any job, or one of the few that are deferred, held or over.
 func (g *generator) drawJob(t *rapid.T, s model.Store) int {
 	if waits := s.Leases(); len(waits) > 0 && rapid.Bool().Draw(t, "waiting") {
 		return pick(t, "job", waits).Job
 	}
-	if deferred := s.DeferredRows(); len(deferred) > 0 && rapid.Bool().Draw(t, "deferred") {
+	from := pick(t, "from", []string{"all", "all", "all", "deferred", "deferred", "held", "ended"})
+	if deferred := s.DeferredRows(); len(deferred) > 0 && from == "deferred" {
 		return pick(t, "job", deferred).Job
+	}
+	if held := s.DLQRows(); len(held) > 0 && from == "held" {
+		return pick(t, "job", held).Job
+	}
+	if ended := s.Terminals(); len(ended) > 0 && from == "ended" {
+		return pick(t, "job", ended).Job
 	}
 	return rapid.IntRange(1, s.Vars().NextJob-1).Draw(t, "job")
 }

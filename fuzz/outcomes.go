@@ -18,6 +18,8 @@ var expectedOutcomes = []string{
 	"RotateQueue skipped_next_not_pruned", "RotateClaims rotated", "RotateClaims skipped_idle", "RotateClaims skipped_next_not_pruned",
 	"PruneQueue pruned", "PruneQueue skipped_active", "PruneQueue blocked", "PruneQueue carried", "RetryFailed jobs", "TrimLedger", "PruneQueue nothing", "PruneClaims pruned",
 	"PruneClaims skipped_active", "PruneClaims nothing", "Counts", "Job available", "Job scheduled", "Job running", "Job completed",
+	"Fail dlq", "Retry dlq", "RescueStale dlq", "RescueDeadline dlq", "SetDLQ", "MoveToDLQ jobs", "RetryFromDLQ jobs", "PurgeDLQ jobs",
+	"DeleteTerminal ok", "DeleteTerminal compact", "DeleteTerminal narrow", "DeleteTerminal wide", "DeleteTerminal wrong_state", "DeleteTerminal not_found", "Job dlq",
 	"Job retryable", "Job failed", "Job not_found", "Reopen", "Audit",
 }
 

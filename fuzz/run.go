@@ -56,6 +56,7 @@ func (r *run) step(ctx context.Context, a model.Action) (ok bool, _ error) {
 	if !r.system.runnable(a) {
 		return false, nil
 	}
+	shapes := r.shapes(a)
 	expected, err := r.story.Tell(r.store, a)
 	if errors.Is(err, model.ErrDisabled) {
 		r.story = r.story[:len(r.story)-1]
@@ -72,6 +73,9 @@ func (r *run) step(ctx context.Context, a model.Action) (ok bool, _ error) {
 		return false, r.differ("", "the engine fails: %v", err)
 	}
 	r.count(a, expected)
+	for _, shape := range shapes {
+		r.counts[a.Name()+" "+shape]++
+	}
 	if !sameAnswer(expected, answer) {
 		return false, r.differ("", "the answers differ: model %s, engine %v", expected, answer)
 	}
@@ -115,6 +119,25 @@ func (r *run) differ(diff, format string, args ...any) error {
 	return &Difference{Step: len(r.story), What: fmt.Sprintf(format, args...), Diff: diff, Story: r.story}
 }
 
+// shapes are those of the ends that a deletion is about to remove: each is removed in a way of its own.
+func (r *run) shapes(a model.Action) (shapes []string) {
+	d, ok := a.(model.DeleteTerminal)
+	if !ok {
+		return nil
+	}
+	for _, job := range d.Jobs {
+		switch t, ended := r.store.Terminal(job); {
+		case ended && t.State == model.Completed:
+			shapes = append(shapes, "compact")
+		case ended && t.Wide:
+			shapes = append(shapes, "wide")
+		case ended:
+			shapes = append(shapes, "narrow")
+		}
+	}
+	return shapes
+}
+
 // count counts the operation, and its outcome where it has several.
 func (r *run) count(a model.Action, result model.Result) {
 	r.counts[a.Name()]++
@@ -155,9 +178,18 @@ func (r *run) count(a model.Action, result model.Result) {
 		for _, job := range res.Jobs {
 			r.counts[a.Name()+" "+string(job.Answer)]++
 		}
+	case model.Deletion:
+		for _, job := range res.Jobs {
+			r.counts[a.Name()+" "+string(job.Answer)]++
+		}
+	case model.Moved:
+		r.counts[a.Name()+" jobs"] += len(res.Jobs)
+	case model.Purged:
+		r.counts[a.Name()+" jobs"] += len(res.Jobs)
 	case model.RescuedCount:
 		r.counts[a.Name()+" requeued"] += res.Requeued
 		r.counts[a.Name()+" failed"] += res.Failed
+		r.counts[a.Name()+" dlq"] += res.DLQ
 	case model.Promoted:
 		r.counts[a.Name()+" jobs"] += len(res.Jobs)
 	}

@@ -88,6 +88,14 @@ func (s *system) runnable(a model.Action) bool {
 		return s.knowJobs(a.Jobs)
 	case model.Cancel:
 		return s.knowJobs(a.Jobs)
+	case model.MoveToDLQ:
+		return s.knowJobs(a.Jobs)
+	case model.RetryFromDLQ:
+		return s.knowJobs(a.Jobs)
+	case model.PurgeDLQ:
+		return s.knowJobs(a.Jobs)
+	case model.DeleteTerminal:
+		return s.knowJobs(a.Jobs)
 	}
 	return true
 }
@@ -222,14 +230,14 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		if err == nil && out.Busy > 0 {
 			err = fmt.Errorf("rescue found %d attempts busy, but nobody closes any", out.Busy)
 		}
-		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed}, err
+		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed, DLQ: out.DLQ}, err
 	case model.RescueDeadline:
 		s.at(a.Now)
 		out, err := e.RescueDeadline(ctx, a.Limit)
 		if err == nil && out.Busy > 0 {
 			err = fmt.Errorf("the sweep found %d attempts busy, but nobody closes any", out.Busy)
 		}
-		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed}, err
+		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed, DLQ: out.DLQ}, err
 	case model.RotateQueue:
 		s.at(a.Now)
 		out, err := e.RotateQueue(ctx)
@@ -267,6 +275,30 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		}
 		return model.JobView{State: model.JobState(j.State), Lease: int(j.RunLease), Attempt: j.Attempt, Timeout: deadline(j.TimeoutAt)}, err
 	}
+	return s.operate(ctx, e, a)
+}
+
+// operate runs what an operator does with jobs that have ended.
+func (s *system) operate(ctx context.Context, e *engine.Engine, a model.Action) (any, error) {
+	switch a := a.(type) {
+	case model.SetDLQ:
+		return model.OK{}, e.SetDLQ(ctx, a.Queue, a.On == 1)
+	case model.MoveToDLQ:
+		s.at(a.Now)
+		out, err := e.MoveToDLQ(ctx, engine.FailedJobs{Queue: a.Queue, Kind: a.Kind, IDs: s.ids(a.Jobs)}, a.Limit)
+		return model.Moved{Jobs: s.namesOf(out.Moved), Matched: out.Matched}, err
+	case model.RetryFromDLQ:
+		s.at(a.Now)
+		out, err := e.RetryFromDLQ(ctx, engine.FailedJobs{Queue: a.Queue, Kind: a.Kind, IDs: s.ids(a.Jobs)}, a.Limit)
+		return model.Retried{Jobs: s.namesOf(out.Retried), Matched: out.Matched, PrunedFailed: -1}, err
+	case model.PurgeDLQ:
+		s.at(a.Now)
+		purged, err := e.PurgeDLQ(ctx, engine.HeldJobs{OlderThan: seconds(a.Older), IDs: s.ids(a.Jobs)}, a.Limit)
+		return model.Purged{Jobs: s.namesOf(purged)}, err
+	case model.DeleteTerminal:
+		results, err := e.DeleteTerminal(ctx, s.ids(a.Jobs))
+		return model.Deletion(Cancellation(a.Jobs, results)), err
+	}
 	return nil, fmt.Errorf("the engine's side doesn't know %s", a)
 }
 
@@ -284,7 +316,7 @@ func (s *system) snoozings(a model.Snooze) (all []engine.Snoozing) {
 	return all
 }
 
-// Cancellation tells results of Cancel in the model's words, in the order of the request.
+// Cancellation tells results of Cancel, or of DeleteTerminal, in the model's words, in the order of the request.
 func Cancellation(asked []int, results []engine.JobResult) model.Cancellation {
 	var r model.Cancellation
 	for i, res := range results {
@@ -306,7 +338,7 @@ func Cancellation(asked []int, results []engine.JobResult) model.Cancellation {
 func ModelCounts(c engine.Counts) model.Counts {
 	return model.Counts{
 		Available: int(c.Available), Scheduled: int(c.Scheduled), Retryable: int(c.Retryable), Running: int(c.Running), Waiting: int(c.Waiting),
-		Completed: int(c.Completed), Failed: int(c.Failed), Cancelled: int(c.Cancelled), PrunedCompleted: int(c.PrunedCompleted), PrunedFailed: int(c.PrunedFailed),
+		Completed: int(c.Completed), Failed: int(c.Failed), Cancelled: int(c.Cancelled), DLQ: int(c.DLQ), PrunedCompleted: int(c.PrunedCompleted), PrunedFailed: int(c.PrunedFailed),
 	}
 }
 
@@ -371,6 +403,9 @@ func unique(jobs []engine.JobParams, key, held int) []engine.JobParams {
 	if held&model.HeldFailed != 0 {
 		u.HeldIn = append(u.HeldIn, engine.JobFailed)
 	}
+	if held&model.HeldDLQ != 0 {
+		u.HeldIn = append(u.HeldIn, engine.JobDLQ)
+	}
 	for i := range jobs {
 		jobs[i].Args, jobs[i].Unique = fmt.Appendf(nil, `{"key": %d}`, key), &u
 	}
@@ -431,6 +466,7 @@ func closed(asked []model.AttemptID, results []engine.Result, to engine.JobState
 	for i, res := range results {
 		r.Attempts = append(r.Attempts, model.ClosedAttempt{
 			ID: asked[i], Stale: engine.Stale(res.Err), Failed: res.Err == nil && res.State == engine.JobFailed && to != engine.JobFailed,
+			DLQ: res.Err == nil && res.State == engine.JobDLQ,
 		})
 	}
 	return r

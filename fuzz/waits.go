@@ -83,7 +83,7 @@ func (s *system) wait(ctx context.Context, e *engine.Engine, a model.Action) (an
 		if err == nil && out.Busy > 0 {
 			err = fmt.Errorf("the sweep found %d attempts busy, but nobody closes any", out.Busy)
 		}
-		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed}, true, err
+		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed, DLQ: out.DLQ}, true, err
 	case model.RotateLeases:
 		s.at(a.Now)
 		out, err := e.RotateLeases(ctx)

@@ -158,6 +158,7 @@ type counts struct {
 	Completed       int64 `json:"completed"`
 	Failed          int64 `json:"failed"`
 	Cancelled       int64 `json:"cancelled,omitempty"`
+	DLQ             int64 `json:"dlq,omitempty"`
 	PrunedCompleted int64 `json:"pruned_completed"`
 	PrunedFailed    int64 `json:"pruned_failed"`
 }

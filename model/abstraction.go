@@ -19,7 +19,7 @@ const Infinite = 1 << 40
 //     keep to, the deadline of a later claim comes later;
 //   - the timeout of a wait is its rank among theirs, under the same condition;
 //   - other times are 0: a closed claim's no rule reads; a failed row's is read only under a retention, which
-//     is 0 or [Infinite] here;
+//     is 0 or [Infinite] here; that of a job in the DLQ by a purge, which takes all of them here;
 //   - seqs and receipts are ranks;
 //   - a batch number is 1: rules only ask whether there is one.
 //
@@ -77,6 +77,9 @@ func (f *Flat) Normalize() {
 	}
 	for i := range f.terminals {
 		f.terminals[i].FinalizedAt = 0
+	}
+	for i := range f.dlq {
+		f.dlq[i].FinalizedAt, f.dlq[i].At = 0, 0
 	}
 	f.rankDue()
 	f.vars.NextBatch = 2

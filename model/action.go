@@ -205,6 +205,47 @@ type RetryFailed struct {
 	Limit, Now  int
 }
 
+// SetDLQ decides whether jobs of a queue that fail from now on are held for an operator (On=1) or get a failed row (0).
+//
+// The answer is [OK]. Disabled without such a queue, or with another number.
+type SetDLQ struct {
+	Queue string
+	On    int
+}
+
+// MoveToDLQ takes failed rows out and holds their jobs for an operator: up to Limit of them, lowest id first, chosen as by
+// [RetryFailed].
+//
+// The answer is [Moved]. Disabled as RetryFailed is.
+type MoveToDLQ struct {
+	Queue, Kind string
+	Jobs        []int
+	Limit, Now  int
+}
+
+// RetryFromDLQ makes jobs that are held available again, as [RetryFailed] does with failed ones.
+//
+// The answer is [Retried]. Disabled as RetryFailed is.
+type RetryFromDLQ struct {
+	Queue, Kind string
+	Jobs        []int
+	Limit, Now  int
+}
+
+// PurgeDLQ takes jobs that are held away for good, up to Limit of them: those that are named, or those that came before
+// Now-Older, the first to come first.
+//
+// The answer is [Purged]. Disabled with a limit less than 1, or unless Older is positive or there are Jobs, and one of both.
+type PurgeDLQ struct {
+	Jobs              []int
+	Older, Limit, Now int
+}
+
+// DeleteTerminal takes the ends of jobs away: nobody is told of them any more, and they are counted nowhere.
+//
+// The answer is [Deletion]; nothing disables it.
+type DeleteTerminal struct{ Jobs []int }
+
 // TrimLedger forgets what no operation asks for any more: nothing that a state tells of. The answer is [OK].
 type TrimLedger struct{}
 

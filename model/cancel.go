@@ -26,6 +26,9 @@ func cancel(s Store, job, now int) CancelAnswer {
 	if _, ended := s.Terminal(job); ended {
 		return CancelWrongState
 	}
+	if _, held := s.DLQ(job); held {
+		return CancelWrongState
+	}
 	e, ok := s.NewestEntry(job)
 	switch {
 	case !ok || !e.Visible():
@@ -40,7 +43,7 @@ func cancel(s Store, job, now int) CancelAnswer {
 	}
 	c, ok := s.Claim(AttemptID{job, e.Lease + 1})
 	if !ok || c.Outcome != Open {
-		return CancelNotFound // a lost job: no rule makes one
+		return CancelNotFound // its end was removed; or it is lost, and no rule makes that
 	}
 	closeClaim(s, c, Cancelled)
 	finalize(s, c, Cancelled, now)

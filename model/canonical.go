@@ -76,6 +76,7 @@ func Canonical(s Store) string {
 		fmt.Fprintf(&b, "deferred job=%d lane=%s lease=%d attempt=%d max_attempts=%d state=%s run_at=%d%s\n",
 			d.Job, f.config.LaneName(d.Lane), d.Lease, d.Attempt, d.MaxAttempts, d.State, d.RunAt, given("limit", d.Limit))
 	}
+	f.tellOperators(&b)
 	for _, u := range f.uniques {
 		fmt.Fprintf(&b, "unique job=%d key=%d held=%d active=%t\n", u.Job, u.Key, u.Held, u.Active)
 	}
@@ -88,4 +89,20 @@ func given(name string, value int) string {
 		return ""
 	}
 	return fmt.Sprintf(" %s=%d", name, value)
+}
+
+// tellOperators tells what operators have decided, what is held for them, and what they took away.
+func (f *Flat) tellOperators(b *strings.Builder) {
+	for queue, p := range f.policies {
+		if p != (Policy{}) {
+			fmt.Fprintf(b, "policy queue=%s dlq=%d\n", f.config.Queues[queue], p.DLQ)
+		}
+	}
+	for _, d := range f.dlq {
+		fmt.Fprintf(b, "dlq job=%d lane=%s lease=%d attempt=%d max_attempts=%d finalized_at=%d at=%d%s\n",
+			d.Job, f.config.LaneName(d.Lane), d.Lease, d.Attempt, d.MaxAttempts, d.FinalizedAt, d.At, given("limit", d.Limit))
+	}
+	for _, r := range f.removed {
+		fmt.Fprintf(b, "removed job=%d lane=%s generation=%d\n", r.Job, f.config.LaneName(r.Lane), r.Gen)
+	}
 }

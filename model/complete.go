@@ -5,9 +5,9 @@ package model
 // same attempt in one call is stale too (hazard 28).
 
 func (a Complete) apply(s Store) (Result, error) {
-	return closeAll(s, a.Attempts, func(c ClaimRow) bool {
+	return closeAll(s, a.Attempts, func(c ClaimRow) JobState {
 		complete(s, c, a.Now)
-		return false
+		return ""
 	}), nil
 }
 
@@ -22,10 +22,11 @@ func complete(s Store, c ClaimRow, now int) {
 
 // Fail ends the job whatever attempts it has left: going back to ready is what rescue does.
 func (a Fail) apply(s Store) (Result, error) {
-	return closeAll(s, a.Attempts, func(c ClaimRow) bool {
-		closeClaim(s, c, Failed)
-		finalize(s, c, Failed, a.Now)
-		return false
+	return closeAll(s, a.Attempts, func(c ClaimRow) JobState {
+		if closeFailed(s, c, a.Now) == JobDLQ {
+			return JobDLQ
+		}
+		return ""
 	}), nil
 }
 
@@ -46,14 +47,17 @@ func Closes(a Action) (attempts []AttemptID, ok bool) {
 
 // closeAll looks at each attempt when its turn comes, so that what the call itself did before counts. A closure is
 // proven against the claim of exactly this attempt: an older attempt of the same job can't close a newer one. end is
-// told of each open claim, closes it and routes its job on, and says whether that failed the job against the request.
-func closeAll(s Store, attempts []AttemptID, end func(ClaimRow) (failed bool)) Result {
+// told of each open claim, closes it and routes its job on, and says where to if that isn't what was asked for.
+func closeAll(s Store, attempts []AttemptID, end func(ClaimRow) JobState) Result {
 	var r Closed
 	for _, id := range attempts {
 		claim, ok := s.Claim(id)
 		stale := !ok || claim.Outcome != Open
-		failed := !stale && end(claim)
-		r.Attempts = append(r.Attempts, ClosedAttempt{id, stale, failed})
+		var to JobState
+		if !stale {
+			to = end(claim)
+		}
+		r.Attempts = append(r.Attempts, ClosedAttempt{id, stale, to == JobFailed, to == JobDLQ})
 	}
 	return r
 }

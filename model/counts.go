@@ -22,6 +22,7 @@ func countsOf(s Store, queue int) Counts {
 		Cancelled:       t.Cancelled,
 		Running:         t.Claims - t.Closures - t.Waiting,
 		Waiting:         t.Waiting,
+		DLQ:             t.DLQ,
 		Completed:       t.Completed,
 		Failed:          t.Failed,
 		PrunedCompleted: r.Completed,

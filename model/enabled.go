@@ -292,13 +292,33 @@ func (o *offer) leases() {
 // operator retries what has failed, one at a time or all: as long as the bounds have leases for it, since each retry
 // makes room for another failure.
 func (o *offer) operator() {
-	if !o.allows("RetryFailed") {
-		return
-	}
 	for _, t := range o.store.Terminals() {
-		if t.State == Failed && t.Lease < o.bounds.RetryBelow {
+		if o.allows("RetryFailed") && t.State == Failed && t.Lease < o.bounds.RetryBelow {
 			o.add(RetryFailed{Jobs: []int{t.Job}, Limit: 1, Now: o.now})
 		}
+		if o.allows("MoveToDLQ") && t.State == Failed {
+			o.add(MoveToDLQ{Jobs: []int{t.Job}, Limit: 1, Now: o.now})
+		}
+	}
+	for _, d := range o.store.DLQRows() {
+		if o.allows("RetryFromDLQ") && d.Lease < o.bounds.RetryBelow {
+			o.add(RetryFromDLQ{Jobs: []int{d.Job}, Limit: 1, Now: o.now})
+		}
+		if o.allows("PurgeDLQ") {
+			o.add(PurgeDLQ{Jobs: []int{d.Job}, Limit: 1, Now: o.now})
+		}
+	}
+	if o.allows("PurgeDLQ") {
+		// After all that ever happens, so that it takes all: which job comes first, a normal form has forgotten.
+		o.add(PurgeDLQ{Older: 1, Limit: 2 * o.bounds.Jobs, Now: 2 * Infinite})
+	}
+	for _, queue := range o.bounds.Queues {
+		if lane, ok := o.store.Config().Lane(queue, 1); ok && o.allows("SetDLQ") {
+			o.add(SetDLQ{Queue: queue, On: 1 - o.store.Policy(lane/Priorities).DLQ})
+		}
+	}
+	for job := 1; job < o.vars.NextJob && o.allows("DeleteTerminal"); job++ {
+		o.add(DeleteTerminal{Jobs: []int{job}})
 	}
 }
 

@@ -28,6 +28,25 @@ func (v *Vars) numbers(visit func(*int)) {
 	visit(&v.NextReceipt)
 }
 
+func (p *Policy) numbers(visit func(*int)) { visit(&p.DLQ) }
+
+func (d *DLQRow) numbers(visit func(*int)) {
+	visit(&d.Job)
+	visit(&d.Lane)
+	visit(&d.Lease)
+	visit(&d.Attempt)
+	visit(&d.MaxAttempts)
+	visit(&d.FinalizedAt)
+	visit(&d.At)
+	visit(&d.Limit)
+}
+
+func (r *RemovedRow) numbers(visit func(*int)) {
+	visit(&r.Job)
+	visit(&r.Lane)
+	visit(&r.Gen)
+}
+
 func (r *Rollup) numbers(visit func(*int)) {
 	visit(&r.Completed)
 	visit(&r.Failed)
@@ -157,6 +176,9 @@ func (f *Flat) numbers(visit func(*int)) {
 	for queue := range f.rollups {
 		f.rollups[queue].numbers(visit)
 	}
+	for queue := range f.policies {
+		f.policies[queue].numbers(visit)
+	}
 	walkTable(&f.entries, visit, (*EntryRow).numbers)
 	walkTable(&f.claims, visit, (*ClaimRow).numbers)
 	walkTable(&f.terminals, visit, (*TerminalRow).numbers)
@@ -165,6 +187,8 @@ func (f *Flat) numbers(visit func(*int)) {
 	walkTable(&f.states, visit, (*AttemptRow).numbers)
 	walkTable(&f.leases, visit, (*LeaseRow).numbers)
 	walkTable(&f.uniques, visit, (*UniqueRow).numbers)
+	walkTable(&f.dlq, visit, (*DLQRow).numbers)
+	walkTable(&f.removed, visit, (*RemovedRow).numbers)
 }
 
 // walkTable visits the table's length, which a decoder changes, then each row.

@@ -17,6 +17,8 @@ type Flat struct {
 	lastSeq []int    // by lane
 	rollups []Rollup // by queue
 
+	policies []Policy // by queue
+
 	// The tables. Each is sorted by its key at all times: put and drop rely on it, and two stores with equal rows
 	// have equal tables, whatever the order in which the rows came.
 	entries   []EntryRow
@@ -27,6 +29,8 @@ type Flat struct {
 	states    []AttemptRow
 	leases    []LeaseRow
 	uniques   []UniqueRow
+	dlq       []DLQRow
+	removed   []RemovedRow
 }
 
 var _ Store = (*Flat)(nil)
@@ -38,6 +42,8 @@ func NewFlat(config *Config) *Flat {
 		vars:    Vars{NextJob: 1, NextBatch: 1, NextReceipt: 1},
 		lastSeq: make([]int, config.Lanes()),
 		rollups: make([]Rollup, len(config.Queues)),
+
+		policies: make([]Policy, len(config.Queues)),
 	}
 }
 
@@ -49,7 +55,7 @@ func Snapshot(s Store) *Flat {
 		f.lastSeq[lane] = s.LastSeq(lane)
 	}
 	for queue := range f.rollups {
-		f.rollups[queue] = s.Rollup(queue)
+		f.rollups[queue], f.policies[queue] = s.Rollup(queue), s.Policy(queue)
 	}
 	f.entries = append(f.entries, s.Entries()...)
 	f.claims = append(f.claims, s.Claims()...)
@@ -59,6 +65,8 @@ func Snapshot(s Store) *Flat {
 	f.states = append(f.states, s.AttemptStates()...)
 	f.leases = append(f.leases, s.Leases()...)
 	f.uniques = append(f.uniques, s.Uniques()...)
+	f.dlq = append(f.dlq, s.DLQRows()...)
+	f.removed = append(f.removed, s.RemovedRows()...)
 	return f
 }
 
@@ -67,6 +75,7 @@ func (f *Flat) CopyFrom(from *Flat) {
 	f.config, f.vars = from.config, from.vars
 	f.lastSeq = append(f.lastSeq[:0], from.lastSeq...)
 	f.rollups = append(f.rollups[:0], from.rollups...)
+	f.policies = append(f.policies[:0], from.policies...)
 	f.entries = append(f.entries[:0], from.entries...)
 	f.claims = append(f.claims[:0], from.claims...)
 	f.terminals = append(f.terminals[:0], from.terminals...)
@@ -75,6 +84,8 @@ func (f *Flat) CopyFrom(from *Flat) {
 	f.states = append(f.states[:0], from.states...)
 	f.leases = append(f.leases[:0], from.leases...)
 	f.uniques = append(f.uniques[:0], from.uniques...)
+	f.dlq = append(f.dlq[:0], from.dlq...)
+	f.removed = append(f.removed[:0], from.removed...)
 }
 
 // The single numbers.
@@ -86,6 +97,8 @@ func (f *Flat) LastSeq(lane int) int          { return f.lastSeq[lane] }
 func (f *Flat) SetLastSeq(lane, seq int)      { f.lastSeq[lane] = seq }
 func (f *Flat) Rollup(queue int) Rollup       { return f.rollups[queue] }
 func (f *Flat) SetRollup(queue int, r Rollup) { f.rollups[queue] = r }
+func (f *Flat) Policy(queue int) Policy       { return f.policies[queue] }
+func (f *Flat) SetPolicy(queue int, p Policy) { f.policies[queue] = p }
 
 // Writes. Every key of a table is compared by the table's own order, below.
 
@@ -97,6 +110,9 @@ func (f *Flat) PutDeferred(d DeferredRow) { f.deferred = put(f.deferred, d, byJo
 func (f *Flat) DropDeferred(d DeferredRow) { f.deferred = drop(f.deferred, d, byJob) }
 func (f *Flat) PutUnique(u UniqueRow)      { f.uniques = put(f.uniques, u, byUnique) }
 func (f *Flat) DropUnique(u UniqueRow)     { f.uniques = drop(f.uniques, u, byUnique) }
+func (f *Flat) PutDLQ(d DLQRow)            { f.dlq = put(f.dlq, d, byHeld) }
+func (f *Flat) DropDLQ(d DLQRow)           { f.dlq = drop(f.dlq, d, byHeld) }
+func (f *Flat) AddRemoved(r RemovedRow)    { f.removed = put(f.removed, r, byRemoved) }
 func (f *Flat) PutTx(t TxRow)              { f.txs = put(f.txs, t, byID) }
 func (f *Flat) DropTx(id int)              { f.txs = drop(f.txs, TxRow{ID: id}, byID) }
 
@@ -135,6 +151,7 @@ func (f *Flat) DropTerminal(t TerminalRow) {
 func (f *Flat) DropQueueGeneration(gen int) {
 	f.entries = slices.DeleteFunc(f.entries, func(e EntryRow) bool { return e.Gen == gen })
 	f.terminals = slices.DeleteFunc(f.terminals, func(t TerminalRow) bool { return t.Gen == gen })
+	f.removed = slices.DeleteFunc(f.removed, func(r RemovedRow) bool { return r.Gen == gen })
 }
 
 // DropClaimGeneration takes open claims too, if it is told to: for the invariants to find.
@@ -180,6 +197,10 @@ func (f *Flat) Terminal(job int) (TerminalRow, bool) {
 
 func (f *Flat) Deferred(job int) (DeferredRow, bool) {
 	return last(f.deferred, func(d DeferredRow) bool { return d.Job == job })
+}
+
+func (f *Flat) DLQ(job int) (DLQRow, bool) {
+	return last(f.dlq, func(d DLQRow) bool { return d.Job == job })
 }
 
 // Rows in the order that a rule takes them. Entries are in the order of their lanes already; claims and deferred
@@ -281,6 +302,9 @@ func (f *Flat) Tally(queue int) Tally {
 	for _, l := range f.leases {
 		t.Waiting += one(l.Lane/Priorities == queue)
 	}
+	for _, d := range f.dlq {
+		t.DLQ += one(d.Lane/Priorities == queue)
+	}
 	return t
 }
 
@@ -290,6 +314,8 @@ func (f *Flat) Entries() []EntryRow         { return f.entries }
 func (f *Flat) Claims() []ClaimRow          { return f.claims }
 func (f *Flat) Terminals() []TerminalRow    { return f.terminals }
 func (f *Flat) DeferredRows() []DeferredRow { return f.deferred }
+func (f *Flat) DLQRows() []DLQRow           { return f.dlq }
+func (f *Flat) RemovedRows() []RemovedRow   { return f.removed }
 func (f *Flat) Txs() []TxRow                { return f.txs }
 func (f *Flat) AttemptStates() []AttemptRow { return f.states }
 func (f *Flat) Leases() []LeaseRow          { return f.leases }
@@ -334,5 +360,9 @@ func byAttempt(a, b AttemptRow) int {
 func byWait(a, b LeaseRow) int {
 	return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Lease, b.Lease))
 }
+
+func byHeld(a, b DLQRow) int { return cmp.Compare(a.Job, b.Job) }
+
+func byRemoved(a, b RemovedRow) int { return cmp.Compare(a.Job, b.Job) }
 
 func byID(a, b TxRow) int { return cmp.Compare(a.ID, b.ID) }

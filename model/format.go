@@ -160,6 +160,36 @@ func (a *RetryFailed) keys(k keys) {
 	k.number("now", &a.Now)
 }
 
+func (a *SetDLQ) keys(k keys) {
+	k.word("queue", &a.Queue)
+	k.number("on", &a.On)
+}
+
+func (a *MoveToDLQ) keys(k keys) {
+	k.optionalWord("queue", &a.Queue)
+	k.optionalWord("kind", &a.Kind)
+	k.optionalJobs("jobs", &a.Jobs)
+	k.number("limit", &a.Limit)
+	k.number("now", &a.Now)
+}
+
+func (a *RetryFromDLQ) keys(k keys) {
+	k.optionalWord("queue", &a.Queue)
+	k.optionalWord("kind", &a.Kind)
+	k.optionalJobs("jobs", &a.Jobs)
+	k.number("limit", &a.Limit)
+	k.number("now", &a.Now)
+}
+
+func (a *PurgeDLQ) keys(k keys) {
+	k.optionalJobs("jobs", &a.Jobs)
+	k.optionalNumber("older", &a.Older)
+	k.number("limit", &a.Limit)
+	k.number("now", &a.Now)
+}
+
+func (a *DeleteTerminal) keys(k keys) { k.optionalJobs("jobs", &a.Jobs) }
+
 func (a *PruneClaims) keys(k keys) { k.number("now", &a.Now) }
 func (a *PruneLeases) keys(k keys) { k.number("now", &a.Now) }
 func (a *CountsOf) keys(k keys)    { k.word("queue", &a.Queue) }
@@ -193,6 +223,11 @@ func (PruneQueue) Name() string      { return "PruneQueue" }
 func (PruneClaims) Name() string     { return "PruneClaims" }
 func (PruneLeases) Name() string     { return "PruneLeases" }
 func (RetryFailed) Name() string     { return "RetryFailed" }
+func (SetDLQ) Name() string          { return "SetDLQ" }
+func (MoveToDLQ) Name() string       { return "MoveToDLQ" }
+func (RetryFromDLQ) Name() string    { return "RetryFromDLQ" }
+func (PurgeDLQ) Name() string        { return "PurgeDLQ" }
+func (DeleteTerminal) Name() string  { return "DeleteTerminal" }
 func (TrimLedger) Name() string      { return "TrimLedger" }
 func (CountsOf) Name() string        { return "Counts" }
 func (JobOf) Name() string           { return "Job" }
@@ -224,6 +259,11 @@ func (a PruneQueue) String() string      { return line(a.Name(), a.keys) }
 func (a PruneClaims) String() string     { return line(a.Name(), a.keys) }
 func (a PruneLeases) String() string     { return line(a.Name(), a.keys) }
 func (a RetryFailed) String() string     { return line(a.Name(), a.keys) }
+func (a SetDLQ) String() string          { return line(a.Name(), a.keys) }
+func (a MoveToDLQ) String() string       { return line(a.Name(), a.keys) }
+func (a RetryFromDLQ) String() string    { return line(a.Name(), a.keys) }
+func (a PurgeDLQ) String() string        { return line(a.Name(), a.keys) }
+func (a DeleteTerminal) String() string  { return line(a.Name(), a.keys) }
 func (a TrimLedger) String() string      { return line(a.Name(), a.keys) }
 func (a CountsOf) String() string        { return line(a.Name(), a.keys) }
 func (a JobOf) String() string           { return line(a.Name(), a.keys) }
@@ -258,6 +298,11 @@ var parsers = map[string]func(*lineReader) Action{
 	"PruneClaims":     parser((*PruneClaims).keys),
 	"PruneLeases":     parser((*PruneLeases).keys),
 	"RetryFailed":     parser((*RetryFailed).keys),
+	"SetDLQ":          parser((*SetDLQ).keys),
+	"MoveToDLQ":       parser((*MoveToDLQ).keys),
+	"RetryFromDLQ":    parser((*RetryFromDLQ).keys),
+	"PurgeDLQ":        parser((*PurgeDLQ).keys),
+	"DeleteTerminal":  parser((*DeleteTerminal).keys),
 	"TrimLedger":      parser((*TrimLedger).keys),
 	"Counts":          parser((*CountsOf).keys),
 	"Job":             parser((*JobOf).keys),

@@ -48,16 +48,15 @@ func anyAction(t *rapid.T) model.Action {
 	case "PruneClaims":
 		return model.PruneClaims{Now: number("now")}
 	case "RetryFailed":
-		a := model.RetryFailed{Limit: number("limit"), Now: number("now")}
-		switch rapid.IntRange(0, 2).Draw(t, "by") {
-		case 0:
-			a.Queue = queue()
-		case 1:
-			a.Kind = queue()
-		default:
-			a.Jobs = []int{number("job"), number("job")}
-		}
-		return a
+		return anyChoice(t)
+	case "SetDLQ":
+		return model.SetDLQ{Queue: queue(), On: number("on")}
+	case "MoveToDLQ":
+		return model.MoveToDLQ(anyChoice(t))
+	case "RetryFromDLQ":
+		return model.RetryFromDLQ(anyChoice(t))
+	case "PurgeDLQ":
+		return model.PurgeDLQ{Jobs: anyChoice(t).Jobs, Older: number("older"), Limit: number("limit"), Now: number("now")}
 	case "Counts":
 		return model.CountsOf{Queue: queue()}
 	case "Job":
@@ -69,6 +68,21 @@ func anyAction(t *rapid.T) model.Action {
 	default:
 		return anyEnd(t, name)
 	}
+}
+
+// anyChoice draws one of the ways to choose jobs that have failed.
+func anyChoice(t *rapid.T) model.RetryFailed {
+	number := func(label string) int { return rapid.IntRange(-5, 1000).Draw(t, label) }
+	a := model.RetryFailed{Limit: number("limit"), Now: number("now")}
+	switch rapid.IntRange(0, 2).Draw(t, "by") {
+	case 0:
+		a.Queue = "q"
+	case 1:
+		a.Kind = "k"
+	default:
+		a.Jobs = []int{number("job"), number("job")}
+	}
+	return a
 }
 
 // anyEnd draws an action that ends attempts or jobs.
@@ -107,6 +121,8 @@ func anyEnd(t *rapid.T, name string) model.Action {
 		return model.Snooze{Attempts: attempts(), Delay: number("delay"), Now: number("now")}
 	case "Cancel":
 		return model.Cancel{Jobs: []int{number("job"), number("job")}, Now: number("now")}
+	case "DeleteTerminal":
+		return model.DeleteTerminal{Jobs: []int{number("job"), number("job")}}
 	default:
 		t.Fatalf("no generator for %s", name)
 		return nil

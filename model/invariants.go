@@ -78,6 +78,10 @@ type place struct {
 	is   JobState
 }
 
+// removed is the place of a job whose end an operator has taken away. No reader is told of it: to them the job isn't
+// there; but nor is it lost.
+const removed JobState = "removed"
+
 // places lists the places of each committed job, job by job: by where it is, not by what any count says. Two items of
 // one job, or none, are what some invariants look for.
 func places(s Store) []place {
@@ -103,6 +107,12 @@ func places(s Store) []place {
 	}
 	for _, t := range s.Terminals() {
 		all = append(all, place{t.Job, t.Lane, t.place()})
+	}
+	for _, d := range s.DLQRows() {
+		all = append(all, place{d.Job, d.Lane, JobDLQ})
+	}
+	for _, r := range s.RemovedRows() {
+		all = append(all, place{r.Job, r.Lane, removed})
 	}
 	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.job, b.job) })
 	return all
@@ -142,7 +152,7 @@ func closureHasItsOutcome(s Store) error {
 		if !closedInUnpruned(s, c) {
 			continue
 		}
-		ended := slices.ContainsFunc(s.Terminals(), func(t TerminalRow) bool { return t.Job == c.Job && t.Lease == c.Lease })
+		ended := slices.ContainsFunc(s.Terminals(), func(t TerminalRow) bool { return t.Job == c.Job && t.Lease == c.Lease }) || putAway(s, c)
 		requeued := slices.ContainsFunc(s.Entries(), func(e EntryRow) bool { return e.Job == c.Job && e.Lease == c.Lease })
 		_, deferred := s.Deferred(c.Job)
 		// A requeued job's new row is in the same generation or a younger one, so it is still there; so is that of one
@@ -152,6 +162,14 @@ func closureHasItsOutcome(s Store) error {
 		}
 	}
 	return nil
+}
+
+// putAway: the job of a claim that was closed is held for an operator, or its end was removed.
+func putAway(s Store, c ClaimRow) bool {
+	if d, ok := s.DLQ(c.Job); ok && d.Lease >= c.Lease {
+		return c.Outcome != Completed
+	}
+	return slices.ContainsFunc(s.RemovedRows(), func(r RemovedRow) bool { return r.Job == c.Job })
 }
 
 // givesBack: the attempt ended without the job having ended, unless it was the last.
@@ -291,6 +309,7 @@ func countsAreExact(s Store) error {
 			want.Completed += one(p.is == JobCompleted)
 			want.Failed += one(p.is == JobFailed)
 			want.Cancelled += one(p.is == JobCancelled)
+			want.DLQ += one(p.is == JobDLQ)
 		}
 		want.PrunedCompleted, want.PrunedFailed = s.Rollup(queue).Completed, s.Rollup(queue).Failed
 		if got := countsOf(s, queue); got != want {

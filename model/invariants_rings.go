@@ -49,6 +49,11 @@ func rowsAreInUnprunedGenerations(s Store) error {
 			return fmt.Errorf("the end of job %d is in generation %d", t.Job, t.Gen)
 		}
 	}
+	for _, r := range s.RemovedRows() {
+		if outside(v.Queue, r.Gen) {
+			return fmt.Errorf("that the end of job %d was removed stands in generation %d", r.Job, r.Gen)
+		}
+	}
 	for _, c := range s.Claims() {
 		if outside(v.Claims, c.Gen) {
 			return fmt.Errorf("the claim of attempt %s is in generation %d", c.ID(), c.Gen)

@@ -10,6 +10,9 @@ func (a JobOf) apply(s Store) (Result, error) {
 	if t, ok := s.Terminal(a.Job); ok {
 		return JobView{State: t.place(), Lease: t.Lease, Attempt: t.Attempt}, nil
 	}
+	if d, ok := s.DLQ(a.Job); ok {
+		return JobView{State: JobDLQ, Lease: d.Lease, Attempt: d.Attempt}, nil
+	}
 	e, ok := s.NewestEntry(a.Job)
 	if !ok || !e.Visible() {
 		return JobView{State: JobNotFound}, nil
@@ -23,6 +26,7 @@ func (a JobOf) apply(s Store) (Result, error) {
 		}
 		return JobView{State: JobRunning, Lease: c.Lease, Attempt: c.Attempt}, nil
 	}
-	// Handed out, not running, not ended: a lost job. No rule makes one; an invariant says so (P2).
+	// Handed out, not running, not ended: its end was removed. Or it is lost, which no rule makes; an invariant says so
+	// (P2).
 	return JobView{State: JobNotFound}, nil
 }

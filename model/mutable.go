@@ -18,6 +18,8 @@ type Mutable struct {
 	lastSeq []int
 	rollups []Rollup
 
+	policies []Policy
+
 	// The tables. Deferred jobs and transactions belong to no generation, and have their keys.
 	queueGens map[int]*queueGen
 	claimGens map[int]*claimGen
@@ -26,6 +28,7 @@ type Mutable struct {
 	states    map[AttemptID]AttemptRow
 	leases    map[AttemptID]LeaseRow
 	uniques   map[int]UniqueRow // by job
+	dlq       map[int]DLQRow    // by job
 
 	// Numbers of rows by queue; invariant: what Flat counts.
 	tallies []Tally
@@ -64,6 +67,7 @@ type claimHome struct{ gen, receipt int }
 type queueGen struct {
 	entries   map[home]EntryRow
 	terminals []TerminalRow // in the order of their writing
+	removed   []RemovedRow  // likewise
 	slot      QueueSlot     // without OpenClaims, which the claims' side knows
 }
 
@@ -81,6 +85,7 @@ func NewMutable(config *Config) *Mutable {
 		vars:         NewFlat(config).vars,
 		lastSeq:      make([]int, config.Lanes()),
 		rollups:      make([]Rollup, len(config.Queues)),
+		policies:     make([]Policy, len(config.Queues)),
 		queueGens:    map[int]*queueGen{},
 		claimGens:    map[int]*claimGen{},
 		deferred:     map[int]DeferredRow{},
@@ -89,6 +94,7 @@ func NewMutable(config *Config) *Mutable {
 		leases:       map[AttemptID]LeaseRow{},
 		waitingIn:    map[int]int{},
 		uniques:      map[int]UniqueRow{},
+		dlq:          map[int]DLQRow{},
 		tallies:      make([]Tally, len(config.Queues)),
 		waiting:      make([]ordered[home], config.Lanes()),
 		entriesOfJob: map[int][]home{},
@@ -130,6 +136,14 @@ func (m *Mutable) SetRollup(queue int, r Rollup) {
 	old := m.rollups[queue]
 	m.journal.log(func() { m.rollups[queue] = old })
 	m.rollups[queue] = r
+}
+
+func (m *Mutable) Policy(queue int) Policy { return m.policies[queue] }
+
+func (m *Mutable) SetPolicy(queue int, p Policy) {
+	old := m.policies[queue]
+	m.journal.log(func() { m.policies[queue] = old })
+	m.policies[queue] = p
 }
 
 // One row by its name, from the index of that name.
@@ -176,6 +190,11 @@ func (m *Mutable) Terminal(job int) (TerminalRow, bool) {
 
 func (m *Mutable) Deferred(job int) (DeferredRow, bool) {
 	d, ok := m.deferred[job]
+	return d, ok
+}
+
+func (m *Mutable) DLQ(job int) (DLQRow, bool) {
+	d, ok := m.dlq[job]
 	return d, ok
 }
 
@@ -282,6 +301,17 @@ func (m *Mutable) AttemptStates() []AttemptRow {
 }
 
 func (m *Mutable) Leases() []LeaseRow { return slices.SortedFunc(maps.Values(m.leases), byWait) }
+
+func (m *Mutable) DLQRows() []DLQRow { return slices.SortedFunc(maps.Values(m.dlq), byHeld) }
+
+func (m *Mutable) RemovedRows() []RemovedRow {
+	var rows []RemovedRow
+	for _, g := range m.queueGens {
+		rows = append(rows, g.removed...)
+	}
+	slices.SortFunc(rows, byRemoved)
+	return rows
+}
 
 func (m *Mutable) Uniques() []UniqueRow {
 	return slices.SortedFunc(maps.Values(m.uniques), byUnique)

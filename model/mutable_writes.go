@@ -193,6 +193,37 @@ func (m *Mutable) indexDeferred(d DeferredRow, by int) {
 	}
 }
 
+func (m *Mutable) PutDLQ(d DLQRow) {
+	if old, replaced := m.dlq[d.Job]; replaced {
+		m.journal.log(func() { m.PutDLQ(old) })
+		m.tallies[old.Lane/Priorities].DLQ--
+	} else {
+		m.journal.log(func() { m.DropDLQ(d) })
+	}
+	m.dlq[d.Job] = d
+	m.tallies[d.Lane/Priorities].DLQ++
+}
+
+func (m *Mutable) DropDLQ(d DLQRow) {
+	old, ok := m.dlq[d.Job]
+	if !ok {
+		return
+	}
+	m.journal.log(func() { m.PutDLQ(old) })
+	delete(m.dlq, d.Job)
+	m.tallies[old.Lane/Priorities].DLQ--
+}
+
+// AddRemoved is undone as AddTerminal is: by then the row is the bucket's last.
+func (m *Mutable) AddRemoved(r RemovedRow) {
+	m.journal.log(func() {
+		g := m.queueGen(r.Gen)
+		g.removed = g.removed[:len(g.removed)-1]
+	})
+	g := m.queueGen(r.Gen)
+	g.removed = append(g.removed, r)
+}
+
 func (m *Mutable) PutAttemptState(a AttemptRow) {
 	if old, replaced := m.states[a.ID()]; replaced {
 		m.journal.log(func() { m.PutAttemptState(old) })
@@ -283,13 +314,16 @@ func (m *Mutable) DropQueueGeneration(gen int) {
 	if !ok {
 		return
 	}
-	entries, terminals := slices.Collect(maps.Values(g.entries)), g.terminals
+	entries, terminals, removed := slices.Collect(maps.Values(g.entries)), g.terminals, g.removed
 	m.journal.log(func() {
 		for _, e := range entries {
 			m.PutEntry(e)
 		}
 		for _, t := range terminals {
 			m.AddTerminal(t)
+		}
+		for _, r := range removed {
+			m.AddRemoved(r)
 		}
 	})
 	m.journal.pause(func() {

@@ -53,6 +53,14 @@ func Properties() []Property {
 		{"PutOffKeepsWhatIsLeft", "P2", putOffKeepsWhatIsLeft, putOffSome},
 		// Tested when a job was cancelled, or couldn't be.
 		{"CancelEndsWhatIsAlive", "P3", cancelEndsWhatIsAlive, cancels},
+		// Tested when a job failed whose queue has the DLQ on.
+		{"FailuresFollowThePolicy", "P2", failuresFollowThePolicy, failedSome},
+		// Tested when a job was moved into the DLQ or out of it.
+		{"HeldJobKeepsWhatItWas", "P3", heldJobKeepsWhatItWas, movedSome},
+		// Tested when a purge by age had a choice.
+		{"PurgeKeepsTheYoung", "P8", purgeKeepsTheYoung, purgeByAge},
+		// Tested when an end was to be removed.
+		{"OnlyEndsAreRemoved", "P2", onlyEndsAreRemoved, removesSome},
 		// Tested when a job is claimed again.
 		{"LeaseNeverFalls", "P3", leaseNeverFalls, reclaimed},
 		// Tested when something may be closed beside what is closed.
@@ -85,11 +93,23 @@ func changed(p Step) bool {
 		!slices.Equal(p.Pre.DeferredRows(), p.Post.DeferredRows()) ||
 		!slices.Equal(p.Pre.AttemptStates(), p.Post.AttemptStates()) ||
 		!slices.Equal(p.Pre.Leases(), p.Post.Leases()) ||
+		!slices.Equal(p.Pre.DLQRows(), p.Post.DLQRows()) ||
+		!slices.Equal(p.Pre.RemovedRows(), p.Post.RemovedRows()) ||
+		!slices.Equal(policies(p.Pre), policies(p.Post)) ||
 		!slices.Equal(p.Pre.Txs(), p.Post.Txs())
 }
 
+// policies lists the queues' policies.
+func policies(s Store) []Policy {
+	var all []Policy
+	for queue := range s.Config().Queues {
+		all = append(all, s.Policy(queue))
+	}
+	return all
+}
+
 // P2: committed jobs come from Enqueue and Commit only, and none ever goes: each is in its place, or was counted
-// when its rows were pruned. No history is needed to say so: the sum before and the sum after are enough.
+// when its rows were pruned, or an operator was told that its end is removed. No history is needed to say so: the sum before and the sum after are enough.
 func jobsAreConserved(p Step) error {
 	came := 0
 	switch a := p.Action.(type) {
@@ -98,6 +118,7 @@ func jobsAreConserved(p Step) error {
 	case Commit:
 		came = len(p.Pre.EntriesOfTx(a.Tx)) + len(p.Pre.DeferredOfTx(a.Tx))
 	}
+	came -= len(toldRemoved(p.Result))
 	if before, after := jobsIn(p.Pre), jobsIn(p.Post); after != before+came {
 		return fmt.Errorf("%d jobs came in, but %d became %d", came, before, after)
 	}
@@ -106,7 +127,10 @@ func jobsAreConserved(p Step) error {
 
 // jobsIn counts the places of jobs, and the jobs that rollups have counted.
 func jobsIn(s Store) int {
-	n := len(places(s))
+	n := 0
+	for _, p := range places(s) {
+		n += one(p.is != removed)
+	}
 	for queue := range s.Config().Queues {
 		r := s.Rollup(queue)
 		n += r.Completed + r.Failed

@@ -23,10 +23,10 @@ func cancelEndsWhatIsAlive(p Step) error {
 	seen := map[int]bool{}
 	for _, c := range r.Jobs {
 		was, is := placeOf(before, c.Job), placeOf(after, c.Job)
-		alive := was != JobNotFound && was != JobCompleted && was != JobFailed && was != JobCancelled
+		alive := was != JobNotFound && was != JobCompleted && was != JobFailed && was != JobCancelled && was != JobDLQ && was != removed
 		want := CancelWrongState
 		switch {
-		case was == JobNotFound:
+		case was == JobNotFound || was == removed:
 			want = CancelNotFound
 		case alive && !seen[c.Job]:
 			want = CancelOK

@@ -79,6 +79,8 @@ func rescueGivesWhatIsLeft(p Step) error {
 	for _, c := range newlyRescued(p) {
 		e, _ := p.Post.NewestEntry(c.Job)
 		_, ended := p.Post.Terminal(c.Job)
+		_, held := p.Post.DLQ(c.Job)
+		ended = ended || held
 		waits := e.Waiting() && e.Lease == c.Lease && e.Attempt == c.Attempt
 		if left := c.Attempt < c.MaxAttempts; waits != left || ended == left {
 			return fmt.Errorf("attempt %s, number %d of %d, was rescued, and waits=%t ended=%t",
@@ -97,7 +99,7 @@ func rescueTakesTheOldest(p Step) error {
 		return nil
 	}
 	closed := newlyRescued(p)
-	if r := p.Result.(RescuedCount); r.Requeued+r.Failed != len(closed) || len(closed) > rescue.Limit {
+	if r := p.Result.(RescuedCount); r.Requeued+r.Failed+r.DLQ != len(closed) || len(closed) > rescue.Limit {
 		return fmt.Errorf("%s answers %s and closed %d", rescue, r, len(closed))
 	}
 	for _, c := range closed {
@@ -132,7 +134,7 @@ func deadlinesAreKept(p Step) error {
 		return nil
 	}
 	closed := newlyRescued(p)
-	if r := p.Result.(RescuedCount); r.Requeued+r.Failed != len(closed) || len(closed) > rescue.Limit {
+	if r := p.Result.(RescuedCount); r.Requeued+r.Failed+r.DLQ != len(closed) || len(closed) > rescue.Limit {
 		return fmt.Errorf("%s answers %s and closed %d", rescue, r, len(closed))
 	}
 	expired := func(c ClaimRow) bool { return c.Deadline != 0 && c.Deadline <= rescue.Now }

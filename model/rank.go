@@ -85,6 +85,12 @@ func (f *Flat) jobs(visit func(*int)) {
 	for i := range f.uniques {
 		visit(&f.uniques[i].Job)
 	}
+	for i := range f.dlq {
+		visit(&f.dlq[i].Job)
+	}
+	for i := range f.removed {
+		visit(&f.removed[i].Job)
+	}
 }
 
 // rankBatches ranks the batches of the claims that are there; evidence whose claims were pruned keeps its number.

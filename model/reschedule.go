@@ -5,11 +5,9 @@ package model
 
 // Retry never goes beyond the attempts that the job was given, whoever asks (hazard 29).
 func (a Retry) apply(s Store) (Result, error) {
-	return closeAll(s, a.Attempts, func(c ClaimRow) bool {
+	return closeAll(s, a.Attempts, func(c ClaimRow) JobState {
 		if c.Attempt >= c.MaxAttempts {
-			closeClaim(s, c, Failed)
-			finalize(s, c, Failed, a.Now)
-			return true
+			return closeFailed(s, c, a.Now)
 		}
 		delay := a.Delay
 		if delay == 0 {
@@ -17,16 +15,16 @@ func (a Retry) apply(s Store) (Result, error) {
 		}
 		closeClaim(s, c, TriedAgain)
 		putOff(s, c, JobRetryable, c.Attempt, a.Now+delay)
-		return false
+		return ""
 	}), nil
 }
 
 // Snooze gives the attempt back: a job may be put off any number of times and has as many tries left as before.
 func (a Snooze) apply(s Store) (Result, error) {
-	return closeAll(s, a.Attempts, func(c ClaimRow) bool {
+	return closeAll(s, a.Attempts, func(c ClaimRow) JobState {
 		closeClaim(s, c, Snoozed)
 		putOff(s, c, JobScheduled, c.Attempt-1, a.Now+a.Delay)
-		return false
+		return ""
 	}), nil
 }
 

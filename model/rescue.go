@@ -1,7 +1,7 @@
 package model
 
 // RescueStale closes claims that are older than the cutoff, oldest first, and routes their jobs on: back to
-// ready while attempts are left, else to failed. It is how a claim is closed whose worker is gone, and so what
+// ready while attempts are left, else to failed or to the DLQ. It is how a claim is closed whose worker is gone, and so what
 // lets a claim slot be pruned: prune closes nothing.
 func (a RescueStale) apply(s Store) (Result, error) {
 	if a.Limit < 1 {
@@ -47,8 +47,9 @@ func giveBack(s Store, claims []ClaimRow, outcome Outcome, now int) RescuedCount
 		if c.Attempt < c.MaxAttempts {
 			requeue(s, c)
 			r.Requeued++
+		} else if failJob(s, c, now) == JobDLQ {
+			r.DLQ++
 		} else {
-			finalize(s, c, Failed, now)
 			r.Failed++
 		}
 	}

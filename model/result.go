@@ -37,10 +37,10 @@ type Claimed struct{ Handouts []Handout }
 type Closed struct{ Attempts []ClosedAttempt }
 
 // ClosedAttempt says whether this call closed the attempt. Stale means that it was over before, or never was; Failed,
-// that a job was to be tried again and had no attempt left.
+// that a job was to be tried again and had no attempt left; DLQ, that it failed and is held for an operator.
 type ClosedAttempt struct {
-	ID            AttemptID
-	Stale, Failed bool
+	ID                 AttemptID
+	Stale, Failed, DLQ bool
 }
 
 // Cancellation answers Cancel, job by job in the order of the request.
@@ -62,9 +62,22 @@ const (
 	CancelNotFound   CancelAnswer = "not_found"   // as JobNotFound
 )
 
-// RescuedCount is how many attempts a rescue closed, by where their jobs went: back to ready, or to failed because
-// they were used up.
-type RescuedCount struct{ Requeued, Failed int }
+// Deletion answers DeleteTerminal, job by job in the order of the request. A job whose end it has taken away isn't found
+// any more.
+type Deletion struct{ Jobs []CancelledJob }
+
+// RescuedCount is how many attempts a rescue closed, by where their jobs went: back to ready, or to failed or the DLQ
+// because they were used up.
+type RescuedCount struct{ Requeued, Failed, DLQ int }
+
+// Moved answers MoveToDLQ: the jobs that are held now, and how many its scan found before it moved any.
+type Moved struct {
+	Jobs    []int
+	Matched int
+}
+
+// Purged answers PurgeDLQ: the jobs that are gone, by their numbers.
+type Purged struct{ Jobs []int }
 
 // Status answers rotations and prunes.
 type Status string
@@ -115,8 +128,8 @@ type Counts struct {
 	Available, Scheduled, Running int
 	Completed, Failed             int
 	PrunedCompleted, PrunedFailed int
-	// Retryable, Cancelled and Waiting came later than saved answers: they are printed when they aren't zero, as optional keys are.
-	Retryable, Cancelled, Waiting int
+	// Retryable, Cancelled, Waiting and DLQ came later than saved answers: they are printed when they aren't zero, as optional keys are.
+	Retryable, Cancelled, Waiting, DLQ int
 }
 
 // JobState is where a job is, as a reader is told.
@@ -132,7 +145,8 @@ const (
 	JobCompleted JobState = "completed"
 	JobFailed    JobState = "failed"
 	JobCancelled JobState = "cancelled"
-	// JobNotFound is said of a job that never was, was not committed, or was pruned: nobody can tell them apart.
+	JobDLQ       JobState = "dlq" // failed, and held for an operator
+	// JobNotFound is said of a job that never was, was not committed, was pruned, or removed: nobody can tell them apart.
 	JobNotFound JobState = "not_found"
 )
 
@@ -150,6 +164,9 @@ func (Promoted) isResult()     {}
 func (Claimed) isResult()      {}
 func (Closed) isResult()       {}
 func (Cancellation) isResult() {}
+func (Deletion) isResult()     {}
+func (Moved) isResult()        {}
+func (Purged) isResult()       {}
 func (RescuedCount) isResult() {}
 func (Status) isResult()       {}
 func (QueuePrune) isResult()   {}
@@ -193,6 +210,8 @@ func (c ClosedAttempt) String() string {
 		return c.ID.String() + ":stale"
 	case c.Failed:
 		return c.ID.String() + ":failed"
+	case c.DLQ:
+		return c.ID.String() + ":dlq"
 	}
 	return c.ID.String() + ":ok"
 }
@@ -202,8 +221,19 @@ func (id AttemptID) String() string { return fmt.Sprintf("%d/%d", id.Job, id.Lea
 func (r Cancellation) String() string { return "cancelled=" + list(r.Jobs, CancelledJob.String) }
 func (c CancelledJob) String() string { return fmt.Sprintf("%d:%s", c.Job, c.Answer) }
 
+func (r Deletion) String() string { return "deleted=" + list(r.Jobs, CancelledJob.String) }
+
+func (r Moved) String() string {
+	return fmt.Sprintf("moved=%s matched=%d", list(r.Jobs, strconv.Itoa), r.Matched)
+}
+func (r Purged) String() string { return "purged=" + list(r.Jobs, strconv.Itoa) }
+
 func (r RescuedCount) String() string {
-	return fmt.Sprintf("requeued=%d failed=%d", r.Requeued, r.Failed)
+	text := fmt.Sprintf("requeued=%d failed=%d", r.Requeued, r.Failed)
+	if r.DLQ > 0 {
+		text += fmt.Sprintf(" dlq=%d", r.DLQ)
+	}
+	return text
 }
 
 func (c Counts) String() string {
@@ -212,7 +242,7 @@ func (c Counts) String() string {
 	for _, later := range []struct {
 		name string
 		n    int
-	}{{"retryable", c.Retryable}, {"cancelled", c.Cancelled}, {"waiting", c.Waiting}} {
+	}{{"retryable", c.Retryable}, {"cancelled", c.Cancelled}, {"waiting", c.Waiting}, {"dlq", c.DLQ}} {
 		if later.n != 0 {
 			text += fmt.Sprintf(" %s=%d", later.name, later.n)
 		}

@@ -131,9 +131,10 @@ const (
 	Snoozed
 	Cancelled
 	CallbackTimedOut // the answer that a parked attempt waited for didn't come in time
+	DeadLettered     // by Fail, or by Retry out of attempts: "dlq"
 )
 
-var outcomeNames = [...]string{"open", "completed", "failed", "rescued", "deadline_expired", "retried", "snoozed", "cancelled", "callback_timeout"}
+var outcomeNames = [...]string{"open", "completed", "failed", "rescued", "deadline_expired", "retried", "snoozed", "cancelled", "callback_timeout", "dlq"}
 
 func (o Outcome) String() string { return outcomeNames[o] }
 
@@ -219,6 +220,26 @@ func (t TerminalRow) place() JobState {
 	}
 	return JobCompleted
 }
+
+// Policy is what an operator has decided for a queue.
+type Policy struct {
+	// DLQ is 1 when jobs of the queue that fail are held for an operator instead of getting a failed row.
+	DLQ int
+}
+
+// DLQRow is a failed job that is held for an operator: in no ring, so that no prune takes it, with a body of its own.
+type DLQRow struct {
+	Job, Lane      int
+	Lease, Attempt int // of the attempt that ended it
+	MaxAttempts    int
+	FinalizedAt    int // when it failed
+	At             int // when it came here: what its retention counts from
+	Limit          int // as in EntryRow
+}
+
+// RemovedRow says that an operator has taken a job's end away, so that nobody takes the job for lost. It stands in a
+// generation that is pruned no sooner than any ready row of the job: once both are gone nothing asks for it.
+type RemovedRow struct{ Job, Lane, Gen int }
 
 // DeferredRow is a job that is in no ring: it may not run before RunAt, first or again, or was written by a caller's transaction whose
 // snapshot is too old to check a ring's cursor, and is due at once.

@@ -26,6 +26,9 @@ type Store interface {
 	// Rollup is what prunes have counted of a queue; only a prune writes it.
 	Rollup(queue int) Rollup
 	SetRollup(queue int, r Rollup)
+	// Policy is what an operator has decided for a queue.
+	Policy(queue int) Policy
+	SetPolicy(queue int, p Policy)
 
 	// PutEntry adds a ready row, or replaces the one at its lane and seq: to commit it, or to say that it was
 	// handed out.
@@ -42,6 +45,11 @@ type Store interface {
 	PutDeferred(DeferredRow)
 	// DropDeferred takes away a job that becomes ready, or was never committed.
 	DropDeferred(DeferredRow)
+	// PutDLQ adds a job that is held for an operator; DropDLQ takes it out.
+	PutDLQ(DLQRow)
+	DropDLQ(DLQRow)
+	// AddRemoved says that a job's end was taken away.
+	AddRemoved(RemovedRow)
 	// PutAttemptState adds or replaces what an attempt has told; DropAttemptState takes it away, if there is any.
 	PutAttemptState(AttemptRow)
 	DropAttemptState(AttemptID)
@@ -54,7 +62,8 @@ type Store interface {
 	DropUnique(UniqueRow)
 	PutTx(TxRow)
 	DropTx(id int)
-	// DropQueueGeneration truncates a slot of the ready ring: its ready rows and its terminal rows, together.
+	// DropQueueGeneration truncates a slot of the ready ring: its ready rows, its terminal rows, and what it says of
+	// removed ones, together.
 	DropQueueGeneration(gen int)
 	// DropClaimGeneration truncates a slot of the claim ring: its claims, with their closures.
 	DropClaimGeneration(gen int)
@@ -73,6 +82,7 @@ type Store interface {
 	Terminal(job int) (TerminalRow, bool)
 	// Deferred is the job's row outside of the ring, committed or not.
 	Deferred(job int) (DeferredRow, bool)
+	DLQ(job int) (DLQRow, bool)
 
 	// Waiting are the lane's rows that may be handed out, of all generations, by seq (P4).
 	Waiting(lane int) iter.Seq[EntryRow]
@@ -100,6 +110,8 @@ type Store interface {
 	Claims() []ClaimRow
 	Terminals() []TerminalRow
 	DeferredRows() []DeferredRow
+	DLQRows() []DLQRow
+	RemovedRows() []RemovedRow
 	AttemptStates() []AttemptRow
 	Leases() []LeaseRow
 	Txs() []TxRow
@@ -130,6 +142,7 @@ type Tally struct {
 	Scheduled          int // deferred, as Retryable
 	Retryable          int
 	Waiting            int // leases
+	DLQ                int // held for an operator
 }
 
 // ErrDisabled is wrapped by every error of [Apply]: the action can't happen in this state, and nothing changed.

@@ -20,14 +20,14 @@ func drawAction(t *rapid.T, s Store) Action {
 	case "Enqueue":
 		return Enqueue{
 			Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 0, 3),
-			Attempts: small("attempts", 1, 2), RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2), Unique: small("unique", 0, 2), Held: small("held", 0, 3),
+			Attempts: small("attempts", 1, 2), RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2), Unique: small("unique", 0, 2), Held: small("held", 0, 15),
 		}
 	case "Begin":
 		return Begin{small("tx", 0, 3), rapid.SampledFrom(isolations).Draw(t, "isolation")}
 	case "EnqueueTx":
 		return EnqueueTx{
 			Tx: small("tx", 1, 3), Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 1, 2),
-			Attempts: 1, RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2), Unique: small("unique", 0, 2), Held: small("held", 0, 3),
+			Attempts: 1, RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2), Unique: small("unique", 0, 2), Held: small("held", 0, 15),
 		}
 	case "Commit":
 		return Commit{small("tx", 1, 3)}
@@ -63,6 +63,8 @@ func drawAction(t *rapid.T, s Store) Action {
 		return PruneClaims{now}
 	case "RetryFailed":
 		return drawRetry(t, queue(t, "queue"), now)
+	case "SetDLQ", "MoveToDLQ", "RetryFromDLQ", "PurgeDLQ", "DeleteTerminal":
+		return drawOperator(t, name, queue(t, "queue"), now)
 	case "Counts":
 		return CountsOf{queue(t, "queue")}
 	case "Job":
@@ -95,7 +97,27 @@ func drawWait(t *rapid.T, name string, attempts func() []AttemptID, now int) Act
 	panic("no generator for " + name)
 }
 
-func drawRetry(t *rapid.T, queue string, now int) Action {
+// drawOperator draws what is done to jobs that have ended.
+func drawOperator(t *rapid.T, name, queue string, now int) Action {
+	small := func(label string, from, to int) int { return rapid.IntRange(from, to).Draw(t, label) }
+	switch name {
+	case "SetDLQ":
+		return SetDLQ{queue, small("on", 0, 2)}
+	case "MoveToDLQ":
+		return MoveToDLQ(drawRetry(t, queue, now))
+	case "RetryFromDLQ":
+		return RetryFromDLQ(drawRetry(t, queue, now))
+	case "PurgeDLQ":
+		if small("by age", 0, 1) == 1 {
+			return PurgeDLQ{nil, small("older", 0, 9), small("limit", 0, 3), now}
+		}
+		return PurgeDLQ{[]int{small("job", 0, 4)}, 0, small("limit", 0, 3), now}
+	default:
+		return DeleteTerminal{[]int{small("job", 0, 6), small("job", 0, 6)}}
+	}
+}
+
+func drawRetry(t *rapid.T, queue string, now int) RetryFailed {
 	small := func(label string, from, to int) int { return rapid.IntRange(from, to).Draw(t, label) }
 	a := RetryFailed{Limit: small("limit", 0, 3), Now: now}
 	switch small("by", 0, 3) {
@@ -228,6 +250,9 @@ func requireSame(t *rapid.T, flat *Flat, mutable *Mutable) {
 		wantLater, _ := flat.Deferred(job)
 		gotLater, _ := mutable.Deferred(job)
 		same(t, "deferred", []DeferredRow{wantLater}, []DeferredRow{gotLater})
+		wantHeld, _ := flat.DLQ(job)
+		gotHeld, _ := mutable.DLQ(job)
+		same(t, "held", []DLQRow{wantHeld}, []DLQRow{gotHeld})
 	}
 	for _, c := range flat.Claims() {
 		got, _ := mutable.Claim(c.ID())

@@ -26,6 +26,8 @@ func (f *Flat) RenameJobs() {
 	slices.SortFunc(f.leases, byWait)
 	slices.SortFunc(f.deferred, byJob)
 	slices.SortFunc(f.uniques, byUnique)
+	slices.SortFunc(f.dlq, byHeld)
+	slices.SortFunc(f.removed, byRemoved)
 }
 
 // RenameQueues gives the queues, and after them the jobs, the names that make the encoding the smallest. Every
@@ -54,6 +56,9 @@ func (f *Flat) nameQueues(names []int) {
 	for queue, r := range before.rollups {
 		f.rollups[names[queue]] = r
 	}
+	for queue, p := range before.policies {
+		f.policies[names[queue]] = p
+	}
 	for i := range f.entries {
 		f.entries[i].Lane = rename(f.entries[i].Lane)
 	}
@@ -68,6 +73,12 @@ func (f *Flat) nameQueues(names []int) {
 	}
 	for i := range f.leases {
 		f.leases[i].Lane = rename(f.leases[i].Lane)
+	}
+	for i := range f.dlq {
+		f.dlq[i].Lane = rename(f.dlq[i].Lane)
+	}
+	for i := range f.removed {
+		f.removed[i].Lane = rename(f.removed[i].Lane)
 	}
 	slices.SortFunc(f.entries, byPosition)
 	slices.SortFunc(f.terminals, byEnd)

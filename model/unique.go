@@ -8,7 +8,7 @@ import "slices"
 // UniqueRow says that a job holds a key, or held it before another took it over.
 type UniqueRow struct {
 	Job, Key int
-	Held     int  // bits: the terminal states in which the key is kept, HeldCompleted, HeldFailed and HeldCancelled
+	Held     int  // bits: the terminal states in which the key is kept, HeldCompleted, HeldFailed, HeldCancelled and HeldDLQ
 	Active   bool // at most one committed row of a key is
 	Tx       int  // as in EntryRow
 }
@@ -18,6 +18,7 @@ const (
 	HeldCompleted = 1
 	HeldFailed    = 2
 	HeldCancelled = 4
+	HeldDLQ       = 8
 )
 
 // UniqueBusy: another open transaction has taken the key. A caller may wait for its end instead.
@@ -66,6 +67,8 @@ func holdsKey(s Store, u UniqueRow) bool {
 		return u.Held&HeldFailed != 0
 	case JobCancelled:
 		return u.Held&HeldCancelled != 0
+	case JobDLQ:
+		return u.Held&HeldDLQ != 0
 	case JobNotFound:
 		return false
 	}

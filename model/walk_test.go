@@ -13,7 +13,7 @@ func smallWorld() (*Config, *Bounds) {
 		Jobs: 5, QueueGenerations: 4, ClaimGenerations: 4,
 		Queues: []string{"a", "b"}, Priorities: []int{1, 3}, MaxAttempts: []int{1, 2},
 		ClaimLimits: []int{1, 3}, RescueLimits: []int{1, 9}, PromoteLimits: []int{1, 2}, Retentions: []int{0, Infinite},
-		PutOffs: 3, RunAts: []int{0, Infinite},
+		PutOffs: 3, RetryBelow: 3, RunAts: []int{0, Infinite},
 		Transactions: []Isolation{ReadCommitted, RepeatableRead, Serializable}, OpenTransactions: 2, Batches: true,
 	}
 }

@@ -7,7 +7,8 @@
 
 CREATE TABLE {{.S}}.queues (
     queue         text PRIMARY KEY,
-    registered_at timestamptz NOT NULL DEFAULT now()
+    registered_at timestamptz NOT NULL DEFAULT now(),
+    dlq           boolean     NOT NULL DEFAULT false -- jobs that fail are held in dlq_entries and get no failed row
 );
 
 -- A lane is (queue, priority, enqueue shard); lane_seq orders it. Each lane has a sequence of its own, since a
@@ -160,6 +161,18 @@ CREATE TABLE {{.S}}.receipt_completion_batches (
     lane_seqs        int8multirange NOT NULL
 ) PARTITION BY LIST (ready_slot);
 
+-- Ends that an operator took away, so that nobody takes their jobs for lost. With a lane_seq the row also hides a compact
+-- success, whose batch can't be changed: it stands in that batch's slot, and is subtracted wherever the batch is counted.
+-- Without one, the end's own row is gone. Either way it stands in a slot that is truncated no sooner than that of any ready
+-- row of the job.
+CREATE TABLE {{.S}}.receipt_completion_tombstones (
+    ready_generation bigint   NOT NULL,
+    lane_seq         bigint,
+    job_id           bigint   NOT NULL,
+    lane_id          integer  NOT NULL,
+    ready_slot       smallint NOT NULL
+) PARTITION BY LIST (ready_slot);
+
 -- Terminal rows that are not a plain success, in two shapes. Narrow: the body columns, kind to created_at, are NULL and
 -- hydrated from the ready row of the same slot, generation and lane position, which goes by the same TRUNCATE. Wide: the
 -- row has its own body and no ready row: a job cancelled before it was ready, or a failed row that a prune has carried
@@ -193,6 +206,9 @@ CREATE UNIQUE INDEX ON {{$.S}}.ready_claim_attempt_batches_{{.}} (lane_id, batch
 CREATE TABLE {{$.S}}.ready_tombstones_{{.}} PARTITION OF {{$.S}}.ready_tombstones FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE TABLE {{$.S}}.receipt_completion_batches_{{.}} PARTITION OF {{$.S}}.receipt_completion_batches
     FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE TABLE {{$.S}}.receipt_completion_tombstones_{{.}} PARTITION OF {{$.S}}.receipt_completion_tombstones
+    FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE UNIQUE INDEX ON {{$.S}}.receipt_completion_tombstones_{{.}} (lane_id, lane_seq) WHERE lane_seq IS NOT NULL;
 CREATE TABLE {{$.S}}.done_entries_{{.}} PARTITION OF {{$.S}}.done_entries FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE UNIQUE INDEX ON {{$.S}}.done_entries_{{.}} (lane_id, lane_seq);
 CREATE INDEX ON {{$.S}}.done_entries_{{.}} (job_id);
@@ -332,6 +348,25 @@ CREATE TABLE {{.S}}.deferred_jobs (
 );
 CREATE INDEX ON {{.S}}.deferred_jobs (run_at, job_id);
 
+-- Failed jobs that are held for an operator: outside of the rings, so that no prune rewrites them, with bodies of their own,
+-- until they are retried or purged. A job that is here has no failed row (P2).
+CREATE TABLE {{.S}}.dlq_entries (
+    job_id       bigint PRIMARY KEY,
+    run_lease    bigint      NOT NULL,
+    dlq_at       timestamptz NOT NULL, -- when it came here: what its retention counts from
+    finalized_at timestamptz NOT NULL, -- when it failed
+    created_at   timestamptz NOT NULL,
+    lane_id      integer     NOT NULL,
+    attempt      integer     NOT NULL,
+    max_attempts integer     NOT NULL,
+    kind         text        NOT NULL,
+    args         jsonb       NOT NULL,
+    errors       jsonb       NOT NULL,
+    time_limit   interval    CHECK (time_limit >= '0')
+);
+CREATE INDEX ON {{.S}}.dlq_entries (dlq_at, job_id);
+CREATE INDEX ON {{.S}}.dlq_entries (lane_id, job_id);
+
 -- What a running attempt has told of itself, or was told from outside: made when it first is, deleted by whatever closes the attempt, in the same
 -- transaction. So there is no row of an attempt that is over, and few rows at all. The receipt leads from a claim batch
 -- to those of its attempts that have one.
@@ -384,6 +419,8 @@ SELECT r.job_id, l.queue, l.priority, l.enqueue_shard, 'completed'::text AS stat
     ON r.ready_slot = c.ready_slot AND r.ready_generation = c.ready_generation AND r.lane_id = c.lane_id
    AND r.lane_seq >= lower(s.seqs) AND r.lane_seq < upper(s.seqs)
   JOIN {{.S}}.lanes l ON l.lane_id = c.lane_id
+ WHERE NOT EXISTS (SELECT FROM {{.S}}.receipt_completion_tombstones t
+                    WHERE t.ready_slot = r.ready_slot AND t.ready_generation = r.ready_generation AND t.lane_id = r.lane_id AND t.lane_seq = r.lane_seq)
  UNION ALL
 SELECT d.job_id, l.queue, l.priority, l.enqueue_shard, d.state, d.finalized_at,
        d.run_lease, d.attempt, coalesce(d.max_attempts, r.max_attempts), coalesce(d.created_at, r.created_at), d.run_at,
@@ -392,4 +429,9 @@ SELECT d.job_id, l.queue, l.priority, l.enqueue_shard, d.state, d.finalized_at,
   JOIN {{.S}}.lanes l ON l.lane_id = d.lane_id
   LEFT JOIN {{.S}}.ready_entries r
     ON d.kind IS NULL AND r.ready_slot = d.ready_slot AND r.ready_generation = d.ready_generation
-   AND r.lane_id = d.lane_id AND r.lane_seq = d.lane_seq;
+   AND r.lane_id = d.lane_id AND r.lane_seq = d.lane_seq
+ UNION ALL
+SELECT d.job_id, l.queue, l.priority, l.enqueue_shard, 'dlq', d.finalized_at,
+       d.run_lease, d.attempt, d.max_attempts, d.created_at, NULL, d.time_limit, d.kind, d.args, d.errors
+  FROM {{.S}}.dlq_entries d
+  JOIN {{.S}}.lanes l ON l.lane_id = d.lane_id;

@@ -17,8 +17,8 @@ import (
 //     ("nothing unlocked and visible");
 //   - a rescue passes over batches whose attempts somebody is closing (busy), over a slot that another leader or a prune
 //     is at work on, and over attempts that were claimed after it began;
-//   - a retry of failed jobs passes over rows that another retry or a carry took since it found them, and counts them
-//     among those that it matched;
+//   - a retry of failed jobs, or a move into the DLQ, passes over rows that somebody took since it found them, and counts
+//     them among those that it matched; so does a retry from the DLQ, and a purge passes over what such a one is taking;
 //   - a heartbeat passes over attempts that somebody is closing, and says so;
 //   - a promotion passes over rows that another one has locked, or that weren't committed when it began;
 //   - a rotation or prune is "blocked", and changes nothing, when another maintenance of any kind was under way, or
@@ -170,7 +170,7 @@ func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bo
 		}
 		for i, c := range r.Attempts {
 			closing := i < len(a.Closing) && a.Closing[i] // the attempt was taken out of sight
-			if c.Stale != (a.Closed[i].Stale || closing) || c.Failed != a.Closed[i].Failed {
+			if c.Stale != (a.Closed[i].Stale || closing) || c.Failed != a.Closed[i].Failed || c.DLQ != a.Closed[i].DLQ {
 				return names, false
 			}
 		}
@@ -178,15 +178,24 @@ func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bo
 	case model.Promoted:
 		return names, len(r.Jobs) == a.Promoted
 	case model.RescuedCount:
-		return names, r.Requeued == a.Requeued && r.Failed == a.Failed
+		return names, r == model.RescuedCount{Requeued: a.Requeued, Failed: a.Failed, DLQ: a.Held}
 	case model.Status:
 		return names, r == a.Status
 	case model.QueuePrune:
 		return names, r == model.QueuePrune{Status: a.Status, Carried: a.Carried}
 	case model.Retried:
 		// What its scan has matched may be retried by another or carried on meanwhile: it says so itself.
-		same := slices.EqualFunc(r.Jobs, a.Retried, func(job int, id int64) bool { return names[id] == job })
-		return names, same && r.Matched <= a.Matched
+		return names, slices.Equal(r.Jobs, namesOf(a.Retried, names)) && r.Matched <= a.Matched
+	case model.Moved:
+		return names, slices.Equal(r.Jobs, namesOf(a.Retried, names)) && r.Matched <= a.Matched
+	case model.Purged:
+		return names, slices.Equal(r.Jobs, namesOf(a.Purged, names))
+	case model.Deletion:
+		var asked []int
+		for _, job := range r.Jobs {
+			asked = append(asked, job.Job)
+		}
+		return names, r.String() == model.Deletion(fuzz.Cancellation(asked, a.Cancelled)).String()
 	case model.Cancellation:
 		var asked []int
 		for _, job := range r.Jobs {
@@ -267,6 +276,13 @@ func relabel(s *model.Flat, lane int, to map[int]int) *model.Flat {
 	}
 	for queue := range s.Config().Queues {
 		f.SetRollup(queue, s.Rollup(queue))
+		f.SetPolicy(queue, s.Policy(queue))
+	}
+	for _, d := range s.DLQRows() {
+		f.PutDLQ(d)
+	}
+	for _, r := range s.RemovedRows() {
+		f.AddRemoved(r)
 	}
 	place := func(l int, seq *int) {
 		if n, ok := to[*seq]; ok && l == lane {

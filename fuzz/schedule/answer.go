@@ -61,12 +61,14 @@ type Answer struct {
 	Status       model.Status          // rotations and prunes
 	Carried      int                   // PruneQueue
 	Promoted     int
-	Retried      []int64 // RetryFailed, as Matched and PrunedFailed
+	Retried      []int64 // RetryFailed, as Matched and PrunedFailed; RetryFromDLQ; MoveToDLQ's are moved
 	Matched      int
 	PrunedFailed int
-	Cancelled    []engine.JobResult
+	Cancelled    []engine.JobResult // Cancel, DeleteTerminal
+	Purged       []int64
 	Requeued     int // RescueStale, as Failed and Busy
 	Failed       int
+	Held         int // RescueStale: in the DLQ
 	Busy         int
 	Counts       model.Counts
 }
@@ -96,7 +98,7 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 	case model.Promote:
 		return fmt.Sprintf("promoted=%d", a.Promoted)
 	case model.RescueStale, model.RescueDeadline:
-		text := fmt.Sprintf("requeued=%d failed=%d", a.Requeued, a.Failed)
+		text := model.RescuedCount{Requeued: a.Requeued, Failed: a.Failed, DLQ: a.Held}.String()
 		if a.Busy > 0 {
 			text += fmt.Sprintf(" busy=%d", a.Busy)
 		}
@@ -105,18 +107,27 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 		return model.QueuePrune{Status: a.Status, Carried: a.Carried}.String()
 	case model.Cancel:
 		return fuzz.Cancellation(op.Jobs, a.Cancelled).String()
-	case model.RetryFailed:
-		r := model.Retried{Matched: a.Matched, PrunedFailed: a.PrunedFailed}
-		for _, id := range a.Retried {
-			r.Jobs = append(r.Jobs, names[id])
-		}
-		return r.String()
+	case model.RetryFailed, model.RetryFromDLQ:
+		return model.Retried{Jobs: namesOf(a.Retried, names), Matched: a.Matched, PrunedFailed: a.PrunedFailed}.String()
+	case model.MoveToDLQ:
+		return model.Moved{Jobs: namesOf(a.Retried, names), Matched: a.Matched}.String()
+	case model.PurgeDLQ:
+		return model.Purged{Jobs: namesOf(a.Purged, names)}.String()
+	case model.DeleteTerminal:
+		return model.Deletion(fuzz.Cancellation(op.Jobs, a.Cancelled)).String()
 	case model.RotateQueue, model.RotateClaims, model.PruneClaims:
 		return string(a.Status)
 	case model.CountsOf:
 		return a.Counts.String()
 	}
 	return "ok"
+}
+
+func namesOf(ids []int64, names map[int64]int) (jobs []int) {
+	for _, id := range ids {
+		jobs = append(jobs, names[id])
+	}
+	return jobs
 }
 
 // jobName is the model's number of a job of the setup; jobs of the sessions have none that is the same in every order.

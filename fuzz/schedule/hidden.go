@@ -12,6 +12,7 @@ type hiding struct {
 	claims   func(model.ClaimRow) bool
 	deferred func(model.DeferredRow) bool
 	failed   func(model.TerminalRow) bool
+	held     func(model.DLQRow) bool
 	why      string
 }
 
@@ -28,65 +29,63 @@ const hiddenTx = -1
 
 // hide takes the rows out of sight; the returned function brings them back.
 func (h hiding) hide(s *model.Flat) func(*model.Flat) {
-	var entries []model.EntryRow
-	var claims []model.ClaimRow
-	var deferred []model.DeferredRow
-	var failed []model.TerminalRow
-	if h.failed != nil {
-		for _, t := range s.Terminals() {
-			if t.State == model.Failed && h.failed(t) {
-				failed = append(failed, t)
-			}
-		}
-	}
-	for _, t := range failed {
-		s.DropTerminal(t)
-	}
+	back := []func(*model.Flat){h.hideEnded(s)}
 	if h.entries != nil {
-		for _, e := range s.Entries() {
-			if e.Waiting() && h.entries(e) {
-				entries = append(entries, e)
-			}
-		}
+		back = append(back, take(s, s.Entries(), func(e model.EntryRow) bool { return e.Waiting() && h.entries(e) }, func(s *model.Flat, e model.EntryRow) {
+			e.Tx = hiddenTx
+			s.PutEntry(e)
+		}, (*model.Flat).PutEntry))
 	}
 	if h.claims != nil {
-		for _, c := range s.Claims() {
-			if c.Outcome == model.Open && h.claims(c) {
-				claims = append(claims, c)
-			}
-		}
+		back = append(back, take(s, s.Claims(), func(c model.ClaimRow) bool { return c.Outcome == model.Open && h.claims(c) }, func(s *model.Flat, c model.ClaimRow) {
+			c.Outcome = model.Rescued
+			s.PutClaim(c)
+		}, (*model.Flat).PutClaim))
 	}
 	if h.deferred != nil {
-		for _, d := range s.DeferredRows() {
-			if d.Tx == 0 && h.deferred(d) {
-				deferred = append(deferred, d)
-			}
-		}
-	}
-	for _, e := range entries {
-		e.Tx = hiddenTx
-		s.PutEntry(e)
-	}
-	for _, c := range claims {
-		c.Outcome = model.Rescued
-		s.PutClaim(c)
-	}
-	for _, d := range deferred {
-		d.Tx = hiddenTx
-		s.PutDeferred(d)
+		back = append(back, take(s, s.DeferredRows(), func(d model.DeferredRow) bool { return d.Tx == 0 && h.deferred(d) }, func(s *model.Flat, d model.DeferredRow) {
+			d.Tx = hiddenTx
+			s.PutDeferred(d)
+		}, (*model.Flat).PutDeferred))
 	}
 	return func(s *model.Flat) {
-		for _, t := range failed {
-			s.AddTerminal(t)
+		for _, put := range back {
+			put(s)
 		}
-		for _, e := range entries {
-			s.PutEntry(e)
+	}
+}
+
+// hideEnded takes rows of jobs that have failed out of sight.
+func (h hiding) hideEnded(s *model.Flat) func(*model.Flat) {
+	var back []func(*model.Flat)
+	if h.failed != nil {
+		back = append(back, take(s, s.Terminals(), func(t model.TerminalRow) bool { return t.State == model.Failed && h.failed(t) },
+			(*model.Flat).DropTerminal, (*model.Flat).AddTerminal))
+	}
+	if h.held != nil {
+		back = append(back, take(s, s.DLQRows(), h.held, (*model.Flat).DropDLQ, (*model.Flat).PutDLQ))
+	}
+	return func(s *model.Flat) {
+		for _, put := range back {
+			put(s)
 		}
-		for _, c := range claims {
-			s.PutClaim(c)
+	}
+}
+
+// take hides those of the rows that match; the returned function puts them back.
+func take[T any](s *model.Flat, rows []T, matches func(T) bool, hide, back func(*model.Flat, T)) func(*model.Flat) {
+	var taken []T
+	for _, row := range rows {
+		if matches(row) {
+			taken = append(taken, row)
 		}
-		for _, d := range deferred {
-			s.PutDeferred(d)
+	}
+	for _, row := range taken {
+		hide(s, row)
+	}
+	return func(s *model.Flat) {
+		for _, row := range taken {
+			back(s, row)
 		}
 	}
 }
@@ -103,8 +102,10 @@ func (j *judging) hidden(o ordering, i int) []hiding {
 			ways = nil // it says itself that it passed over something
 		}
 		return append(ways, j.hiddenFromRescue(o, i)...)
-	case model.RetryFailed:
+	case model.RetryFailed, model.MoveToDLQ:
 		return append(ways, j.hiddenFromRetry(o, i)...)
+	case model.RetryFromDLQ, model.PurgeDLQ:
+		return append(ways, j.hiddenFromRelease(o, i)...)
 	case model.Heartbeat:
 		if slices.Contains(d.Answer.Closing, true) {
 			ways = []hiding{{why: "attempts that somebody is closing", claims: func(c model.ClaimRow) bool {
@@ -136,13 +137,43 @@ func (j *judging) hiddenFromRetry(o ordering, i int) []hiding {
 	}
 	ways := []hiding{}
 	for k := range j.done {
-		if !j.overlaps(i, k) || !isA[model.RetryFailed](j.done[k]) && !isA[model.PruneQueue](j.done[k]) {
+		if !j.overlaps(i, k) || !takesFailed(j.done[k]) {
 			continue
 		}
 		for _, row := range o.state.Terminals() {
 			ways = append(ways, hiding{why: "a row that moved since it was found", failed: func(t model.TerminalRow) bool { return t == row }})
 		}
 		ways = append(ways, hiding{why: "rows that moved since they were found", failed: func(model.TerminalRow) bool { return true }})
+		break
+	}
+	return ways
+}
+
+// takesFailed says whether the operation takes failed rows out.
+func takesFailed(d Done) bool {
+	switch d.Operation.Action.(type) {
+	case model.RetryFailed, model.PruneQueue, model.MoveToDLQ, model.DeleteTerminal:
+		return true
+	}
+	return false
+}
+
+// hiddenFromRelease: jobs of the DLQ, one by one or all, that another who takes them out is at work on. A retry says itself
+// that it found more.
+func (j *judging) hiddenFromRelease(o ordering, i int) []hiding {
+	d := &j.done[i]
+	if isA[model.RetryFromDLQ](*d) && d.Answer.Matched == len(d.Answer.Retried) {
+		return nil
+	}
+	ways := []hiding{}
+	for k := range j.done {
+		if !j.overlaps(i, k) || !isA[model.RetryFromDLQ](j.done[k]) && !isA[model.PurgeDLQ](j.done[k]) {
+			continue
+		}
+		for _, row := range o.state.DLQRows() {
+			ways = append(ways, hiding{why: "a job of the DLQ that somebody else takes", held: func(d model.DLQRow) bool { return d == row }})
+		}
+		ways = append(ways, hiding{why: "jobs of the DLQ that somebody else takes", held: func(model.DLQRow) bool { return true }})
 		break
 	}
 	return ways

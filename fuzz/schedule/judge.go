@@ -162,6 +162,15 @@ func rename(rows *model.Flat, o ordering) (*model.Flat, error) {
 	}
 	for queue := range rows.Config().Queues {
 		f.SetRollup(queue, rows.Rollup(queue))
+		f.SetPolicy(queue, rows.Policy(queue))
+	}
+	for _, d := range rows.DLQRows() {
+		d.Job = job(d.Job)
+		f.PutDLQ(d)
+	}
+	for _, r := range rows.RemovedRows() {
+		r.Job = job(r.Job)
+		f.AddRemoved(r)
 	}
 	for _, e := range rows.Entries() {
 		e.Job = job(e.Job)

@@ -285,11 +285,11 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 	case model.RescueStale:
 		s.now.Store(int64(op.Now))
 		out, err := e.RescueStale(ctx, seconds(op.Older), op.Limit)
-		return Answer{Requeued: out.Requeued, Failed: out.Failed, Busy: out.Busy}, err
+		return Answer{Requeued: out.Requeued, Failed: out.Failed, Held: out.DLQ, Busy: out.Busy}, err
 	case model.RescueDeadline:
 		s.now.Store(int64(op.Now))
 		out, err := e.RescueDeadline(ctx, op.Limit)
-		return Answer{Requeued: out.Requeued, Failed: out.Failed, Busy: out.Busy}, err
+		return Answer{Requeued: out.Requeued, Failed: out.Failed, Held: out.DLQ, Busy: out.Busy}, err
 	case model.RotateQueue:
 		s.now.Store(int64(op.Now))
 		out, err := e.RotateQueue(ctx)
@@ -333,6 +333,21 @@ func (s *session) operate(ctx context.Context, action model.Action) (a Answer, e
 			a.PrunedFailed = int(*out.PrunedFailedCount)
 		}
 		return a, err
+	case model.SetDLQ:
+		err = e.SetDLQ(ctx, op.Queue, op.On == 1)
+	case model.MoveToDLQ:
+		s.now.Store(int64(op.Now))
+		out, err := e.MoveToDLQ(ctx, engine.FailedJobs{Queue: op.Queue, Kind: op.Kind, IDs: s.stage.idsOf(op.Jobs)}, op.Limit)
+		return Answer{Retried: out.Moved, Matched: out.Matched}, err
+	case model.RetryFromDLQ:
+		s.now.Store(int64(op.Now))
+		out, err := e.RetryFromDLQ(ctx, engine.FailedJobs{Queue: op.Queue, Kind: op.Kind, IDs: s.stage.idsOf(op.Jobs)}, op.Limit)
+		return Answer{Retried: out.Retried, Matched: out.Matched, PrunedFailed: -1}, err
+	case model.PurgeDLQ:
+		s.now.Store(int64(op.Now))
+		a.Purged, err = e.PurgeDLQ(ctx, engine.HeldJobs{OlderThan: seconds(op.Older), IDs: s.stage.idsOf(op.Jobs)}, op.Limit)
+	case model.DeleteTerminal:
+		a.Cancelled, err = e.DeleteTerminal(ctx, s.stage.idsOf(op.Jobs))
 	default:
 		err = fmt.Errorf("a session can't run %s", op)
 	}
@@ -365,6 +380,7 @@ func closed(results []engine.Result, to engine.JobState) (a Answer) {
 	for _, r := range results {
 		a.Closed = append(a.Closed, model.ClosedAttempt{
 			Stale: engine.Stale(r.Err), Failed: r.Err == nil && r.State == engine.JobFailed && to != engine.JobFailed,
+			DLQ: r.Err == nil && r.State == engine.JobDLQ,
 		})
 	}
 	return a

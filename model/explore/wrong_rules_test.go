@@ -220,6 +220,44 @@ func retryUsedUp(s model.Store, a model.RetryFailed, _ model.Result) {
 	}
 }
 
+// failPlain gives every job a failed row.
+func failPlain(s model.Store, a model.Fail) (model.Result, error) {
+	policy := s.Policy(0)
+	s.SetPolicy(0, model.Policy{})
+	r, err := model.Apply(s, a)
+	s.SetPolicy(0, policy)
+	return r, err
+}
+
+func leaveFailed(s model.Store, _ model.MoveToDLQ, r model.Result) {
+	for _, job := range r.(model.Moved).Jobs {
+		e, _ := s.NewestEntry(job)
+		s.AddTerminal(model.TerminalRow{
+			Lane: e.Lane, Seq: e.Seq, Gen: e.Gen, Job: job, Lease: e.Lease + 1, Attempt: e.Attempt + 1, MaxAttempts: e.MaxAttempts, State: model.Failed,
+		})
+	}
+}
+
+func releaseUsedUp(s model.Store, _ model.RetryFromDLQ, r model.Result) {
+	for _, job := range r.(model.Retried).Jobs {
+		e, _ := s.NewestEntry(job)
+		e.MaxAttempts = e.Attempt
+		s.PutEntry(e)
+	}
+}
+
+// deleteRunning hides a job that runs, and says so.
+func deleteRunning(s model.Store, a model.DeleteTerminal, r model.Result) {
+	e, _ := s.NewestEntry(a.Jobs[0])
+	c, ok := s.Claim(model.AttemptID{Job: e.Job, Lease: e.Lease + 1})
+	if ok && c.Outcome == model.Open {
+		c.Outcome = model.Cancelled
+		s.PutClaim(c)
+		s.AddRemoved(model.RemovedRow{Job: c.Job, Lane: c.Lane, Gen: e.Gen})
+		r.(model.Deletion).Jobs[0].Answer = model.CancelOK
+	}
+}
+
 func pruneUnderProducer(s model.Store, a model.PruneQueue) (model.Result, error) {
 	r, err := model.Apply(s, a)
 	if r.(model.QueuePrune).Status == model.Blocked {
