@@ -28,41 +28,49 @@ const (
 	rotateApart = 10 * time.Second
 )
 
-// RotateDue rotates the queue ring when its current slot is full or old enough, and the claim ring with it. What it
-// returns for a ring that it left alone is RotateNotDue. Errors: ErrInvalid; otherwise see SafeToRetry.
-func (e *Engine) RotateDue(ctx context.Context, policy RotationPolicy) (queue, claims RotateOutcome, err error) {
+// A RotateDueOutcome says what RotateDue did to each ring: RotateNotDue for one that it left alone.
+type RotateDueOutcome struct{ Queue, Claims, Leases RotateOutcome }
+
+// RotateDue rotates the queue ring when its current slot is full or old enough, and the other two rings with it. Errors:
+// ErrInvalid; otherwise see SafeToRetry.
+func (e *Engine) RotateDue(ctx context.Context, policy RotationPolicy) (RotateDueOutcome, error) {
 	const op = "RotateDue"
+	left := RotateOutcome{Status: RotateNotDue, Generation: -1}
+	not := RotateDueOutcome{left, left, left}
 	for name, d := range map[string]time.Duration{"Age": policy.Age, "Apart": policy.Apart} {
 		if err := checkDuration(op, name, d); err != nil {
-			return queue, claims, err
+			return not, err
 		}
 	}
 	if policy.Rows < 0 {
-		return queue, claims, invalid(op, "Rows", "negative")
+		return not, invalid(op, "Rows", "negative")
 	}
-	not := RotateOutcome{Status: RotateNotDue, Generation: -1}
 	var w window
 	if err := e.pool.QueryRow(ctx, e.sql.get("read_window", children{Ring: e.queue})).Scan(&w); err != nil {
-		return not, not, fail(op, "", err)
+		return not, fail(op, "", err)
 	}
 	var age float64
 	var rows int64
 	at := children{Ring: e.queue, Queue: e.queue.slot(w.current())}
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadOnly}
-	err = pgx.BeginTxFunc(ctx, e.pool, opts, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, e.pool, opts, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, e.sql.get("fill", at), e.now()).Scan(&age, &rows)
 	})
 	if err != nil {
-		return not, not, fail(op, "", err)
+		return not, fail(op, "", err)
 	}
 	if !policy.due(time.Duration(age*float64(time.Second)), rows) {
-		return not, not, nil
+		return not, nil
 	}
-	if queue, err = e.RotateQueue(ctx); err != nil || queue.Status != Rotated {
-		return queue, not, err
+	out := not
+	if out.Queue, err = e.RotateQueue(ctx); err != nil || out.Queue.Status != Rotated {
+		return out, err
 	}
-	claims, err = e.RotateClaims(ctx)
-	return queue, claims, err
+	if out.Claims, err = e.RotateClaims(ctx); err != nil {
+		return out, err
+	}
+	out.Leases, err = e.RotateLeases(ctx)
+	return out, err
 }
 
 // due is the rule. A clock that was set back makes a slot younger than nothing: then only time helps.

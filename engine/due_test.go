@@ -15,9 +15,10 @@ func TestRotateDue(t *testing.T) {
 	b.exec(t, `UPDATE %s.queue_ring_rotations SET rotated_at = $1`, b.clock.now())
 	due := func(p engine.RotationPolicy, want engine.RotateStatus) {
 		t.Helper()
-		queue, claims, err := b.RotateDue(t.Context(), p)
-		if err != nil || queue.Status != want || (claims.Status == engine.RotateNotDue) != (want != engine.Rotated) {
-			t.Errorf("%+v: %+v %+v, %v, want %s", p, queue, claims, err, want)
+		out, err := b.RotateDue(t.Context(), p)
+		if err != nil || out.Queue.Status != want || (out.Claims.Status == engine.RotateNotDue) != (want != engine.Rotated) ||
+			(out.Leases.Status == engine.RotateNotDue) != (want != engine.Rotated) {
+			t.Errorf("%+v: %+v, %v, want %s", p, out, err, want)
 		}
 	}
 	small := engine.RotationPolicy{Rows: 100, Age: time.Hour, Apart: time.Minute}
@@ -37,9 +38,9 @@ func TestRotateDue(t *testing.T) {
 	due(engine.RotationPolicy{}, engine.RotateNotDue)
 	b.clock.advance(-time.Hour)
 	due(engine.RotationPolicy{}, engine.RotateNotDue)
-	_, _, err := b.RotateDue(t.Context(), engine.RotationPolicy{Rows: -1})
+	_, err := b.RotateDue(t.Context(), engine.RotationPolicy{Rows: -1})
 	wantError(t, err, engine.ErrInvalid, "Rows")
-	_, _, err = b.RotateDue(t.Context(), engine.RotationPolicy{Age: -1})
+	_, err = b.RotateDue(t.Context(), engine.RotationPolicy{Age: -1})
 	wantError(t, err, engine.ErrInvalid, "Age")
 }
 
@@ -48,9 +49,9 @@ func TestIdleRingIsNeverDue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.clock.advance(100 * 365 * 24 * time.Hour)
-	queue, _, err := b.RotateDue(t.Context(), engine.RotationPolicy{})
-	if err != nil || queue.Status != engine.RotateSkippedIdle {
-		t.Error(queue, err)
+	out, err := b.RotateDue(t.Context(), engine.RotationPolicy{})
+	if err != nil || out.Queue.Status != engine.RotateSkippedIdle {
+		t.Error(out, err)
 	}
 }
 
@@ -83,9 +84,9 @@ func TestFailedRowIsSeldomRewritten(t *testing.T) {
 	for b.clock.now().Sub(began) < retention+12*time.Hour {
 		b.clock.advance(20 * time.Minute)
 		b.complete(t, b.claimNew(t, "other", 1))
-		queue, _, err := b.RotateDue(t.Context(), engine.RotationPolicy{})
-		if err != nil || queue.Status != engine.Rotated {
-			t.Fatal(queue, err)
+		turned, err := b.RotateDue(t.Context(), engine.RotationPolicy{})
+		if err != nil || turned.Queue.Status != engine.Rotated {
+			t.Fatal(turned, err)
 		}
 		rotated++
 		out, err := b.PruneQueueDue(t.Context(), retention)

@@ -100,9 +100,9 @@ var matrixOperations = []matrixOperation{
 	}},
 	{"RotateDue", func(s *subject) string {
 		s.clock.advance(time.Hour)
-		queue, claims, err := s.RotateDue(s.t.Context(), engine.RotationPolicy{})
+		out, err := s.RotateDue(s.t.Context(), engine.RotationPolicy{})
 		s.must(err)
-		return fmt.Sprintf("%s, %s", queue.Status, claims.Status)
+		return fmt.Sprintf("%s, %s", out.Queue.Status, out.Claims.Status)
 	}},
 	{"PruneQueue", func(s *subject) string { return s.prunes(0) }},
 	{"PruneQueue with retention", func(s *subject) string { return s.prunes(time.Hour) }},

@@ -19,13 +19,13 @@ SELECT {{template "sweep_cursor" .}}_{{template "sweep_time" .}}, {{template "sw
 {{end}}
 
 {{/* What a sweep has to say of the attempts of claim b. The sweep by age passes those with a sign of life that is newer than
-     the cutoff, and those that are parked, who give none. A deadline asks for neither. The sweep of waits takes those that
-     have timed out, and nothing else. */}}
+     the cutoff, and those that are parked, who give none. A deadline asks for neither. The sweep of waits passes all but
+     those that have timed out: a callback may have come since it found them (hazard 33). */}}
 {{define "alive"}}
 {{- if .Timeout}}
-        * coalesce((SELECT range_agg(int8range(w.receipt_id, w.receipt_id + 1)) FROM {{.S}}.leases w
-                     WHERE w.receipt_id >= b.batch_id * 4096 AND w.receipt_id <= b.batch_id * 4096 + 4095
-                       AND w.timeout_at <= $7::timestamptz), '{}')
+        - (b.receipt_ranges - coalesce((SELECT range_agg(int8range(w.receipt_id, w.receipt_id + 1)) FROM {{.S}}.leases w
+                                         WHERE w.receipt_id >= b.batch_id * 4096 AND w.receipt_id <= b.batch_id * 4096 + 4095
+                                           AND w.timeout_at <= $7::timestamptz), '{}'))
 {{- else if not .Deadline}}
         - coalesce((SELECT range_agg(int8range(s.receipt_id, s.receipt_id + 1)) FROM {{.S}}.attempt_state s
                      WHERE s.receipt_id >= b.batch_id * 4096 AND s.receipt_id <= b.batch_id * 4096 + 4095

@@ -112,7 +112,7 @@ func (a CallbackTimeout) apply(s Store) (Result, error) {
 	}
 	var late []ClaimRow
 	for _, l := range s.Leases() {
-		if c, ok := s.Claim(l.ID()); ok && l.Timeout != 0 && l.Timeout <= a.Now {
+		if c, ok := s.Claim(l.ID()); ok && c.Outcome == Open && l.Timeout != 0 && l.Timeout <= a.Now {
 			late = append(late, c)
 		}
 	}

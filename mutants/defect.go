@@ -56,7 +56,7 @@ type Defect struct {
 }
 
 // areas are what a defect may be about.
-var areas = []string{"claim", "complete", "rescue", "rotate", "prune", "counts", "retry", "enqueue", "hints", "schema", "outcome", "model", "spec"}
+var areas = []string{"claim", "complete", "rescue", "rotate", "prune", "counts", "retry", "enqueue", "hints", "leases", "schema", "outcome", "model", "spec"}
 
 // One of these stands in each replacement, where the changed place is passed.
 const (

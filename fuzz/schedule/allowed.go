@@ -77,14 +77,15 @@ func blocked(d *Done) bool { return d.Answer.Status == model.Blocked }
 
 // mayBlock says whether somebody under way at the same time holds what operation i, a rotation or prune, doesn't wait
 // for. The mutex and the slots' rows belong to maintenance; the children of a queue slot are locked by everybody but
-// those who only rotate, those of a claim slot by everybody but producers.
+// those who only rotate, those of a claim or lease slot by everybody but
+// producers.
 func (j *judging) mayBlock(i int) bool {
 	rotates := false
 	claims := false
 	switch j.done[i].Operation.Action.(type) {
-	case model.RotateQueue, model.RotateClaims:
+	case model.RotateQueue, model.RotateClaims, model.RotateLeases:
 		rotates = true
-	case model.PruneClaims:
+	case model.PruneClaims, model.PruneLeases:
 		claims = true
 	}
 	for k := range j.done {
@@ -95,7 +96,7 @@ func (j *judging) mayBlock(i int) bool {
 			continue
 		}
 		switch j.done[k].Operation.Action.(type) {
-		case model.RotateQueue, model.RotateClaims, model.PruneQueue, model.PruneClaims:
+		case model.RotateQueue, model.RotateClaims, model.RotateLeases, model.PruneQueue, model.PruneClaims, model.PruneLeases:
 			return true
 		case model.Enqueue, model.EnqueueTx, model.Promote, model.Commit, model.Rollback, model.Begin:
 			if !rotates && !claims {
@@ -181,6 +182,8 @@ func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bo
 		return names, r == model.RescuedCount{Requeued: a.Requeued, Failed: a.Failed, DLQ: a.Held}
 	case model.Status:
 		return names, r == a.Status
+	case model.WaitAnswer:
+		return names, r == a.Wait
 	case model.QueuePrune:
 		return names, r == model.QueuePrune{Status: a.Status, Carried: a.Carried}
 	case model.Retried:
@@ -306,6 +309,15 @@ func relabel(s *model.Flat, lane int, to map[int]int) *model.Flat {
 	}
 	for _, tx := range s.Txs() {
 		f.PutTx(tx)
+	}
+	for _, a := range s.AttemptStates() {
+		f.PutAttemptState(a)
+	}
+	for _, l := range s.Leases() {
+		f.PutLease(l)
+	}
+	for _, u := range s.Uniques() {
+		f.PutUnique(u)
 	}
 	return f
 }

@@ -59,6 +59,7 @@ type Answer struct {
 	Closed       []model.ClosedAttempt // what closes attempts: in the order of the request, without their names
 	Closing      []bool                // Heartbeat: somebody was closing the attempt
 	Status       model.Status          // rotations and prunes
+	Wait         model.WaitAnswer      // Park and Resume
 	Carried      int                   // PruneQueue
 	Promoted     int
 	Retried      []int64 // RetryFailed, as Matched and PrunedFailed; RetryFromDLQ; MoveToDLQ's are moved
@@ -66,7 +67,7 @@ type Answer struct {
 	PrunedFailed int
 	Cancelled    []engine.JobResult // Cancel, DeleteTerminal
 	Purged       []int64
-	Requeued     int // RescueStale, as Failed and Busy
+	Requeued     int // rescues, as Failed and Busy
 	Failed       int
 	Held         int // RescueStale: in the DLQ
 	Busy         int
@@ -97,7 +98,9 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 		return a.tellClosed(op.Attempts)
 	case model.Promote:
 		return fmt.Sprintf("promoted=%d", a.Promoted)
-	case model.RescueStale, model.RescueDeadline:
+	case model.Park, model.Resume:
+		return a.Wait.String()
+	case model.RescueStale, model.RescueDeadline, model.CallbackTimeout:
 		text := model.RescuedCount{Requeued: a.Requeued, Failed: a.Failed, DLQ: a.Held}.String()
 		if a.Busy > 0 {
 			text += fmt.Sprintf(" busy=%d", a.Busy)
@@ -115,7 +118,7 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 		return model.Purged{Jobs: namesOf(a.Purged, names)}.String()
 	case model.DeleteTerminal:
 		return model.Deletion(fuzz.Cancellation(op.Jobs, a.Cancelled)).String()
-	case model.RotateQueue, model.RotateClaims, model.PruneClaims:
+	case model.RotateQueue, model.RotateClaims, model.RotateLeases, model.PruneClaims, model.PruneLeases:
 		return string(a.Status)
 	case model.CountsOf:
 		return a.Counts.String()

@@ -97,7 +97,7 @@ func (j *judging) hidden(o ordering, i int) []hiding {
 	switch d.Operation.Action.(type) {
 	case model.Claim:
 		return append(ways, j.hiddenFromClaim(o, i)...)
-	case model.RescueStale, model.RescueDeadline:
+	case model.RescueStale, model.RescueDeadline, model.CallbackTimeout:
 		if d.Answer.Busy > 0 {
 			ways = nil // it says itself that it passed over something
 		}
@@ -225,7 +225,11 @@ func (j *judging) hiddenFromRescue(o ordering, i int) []hiding {
 		switch op := j.done[k].Operation.Action.(type) {
 		case model.Heartbeat: // whoever was heard at this moment isn't dead
 			j.batches(o, op.Attempts, busy)
-		case model.RescueStale, model.RescueDeadline, model.PruneClaims:
+		case model.Park:
+			j.batches(o, []model.AttemptID{op.Attempt}, busy)
+		case model.Resume:
+			j.batches(o, []model.AttemptID{op.Attempt}, busy)
+		case model.RescueStale, model.RescueDeadline, model.CallbackTimeout, model.PruneClaims:
 			others = true
 		case model.Claim:
 			claiming = true

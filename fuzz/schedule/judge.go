@@ -198,6 +198,18 @@ func rename(rows *model.Flat, o ordering) (*model.Flat, error) {
 		d.Job = job(d.Job)
 		f.PutDeferred(d)
 	}
+	for _, a := range rows.AttemptStates() {
+		a.Job = job(a.Job)
+		f.PutAttemptState(a)
+	}
+	for _, l := range rows.Leases() {
+		l.Job = job(l.Job)
+		f.PutLease(l)
+	}
+	for _, u := range rows.Uniques() {
+		u.Job = job(u.Job)
+		f.PutUnique(u)
+	}
 	return fuzz.Comparable(f), nil
 }
 

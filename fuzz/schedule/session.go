@@ -279,6 +279,8 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 	switch op := op.Action.(type) {
 	case model.Heartbeat:
 		return s.heartbeat(ctx, op)
+	case model.Park, model.Resume, model.CallbackTimeout, model.RotateLeases, model.PruneLeases:
+		return s.waits(ctx, op)
 	case model.Promote:
 		s.now.Store(int64(op.Now))
 		a.Promoted, err = e.Promote(ctx, op.Limit)
