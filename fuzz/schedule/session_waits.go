@@ -33,7 +33,7 @@ func (s *session) waits(ctx context.Context, action model.Action) (a Answer, err
 	case model.CallbackTimeout:
 		s.now.Store(int64(op.Now))
 		out, err := s.engine.CallbackTimeout(ctx, op.Limit)
-		return Answer{Requeued: out.Requeued, Failed: out.Failed, Busy: out.Busy}, err
+		return Answer{Requeued: out.Requeued, Failed: out.Failed, Held: out.DLQ, Busy: out.Busy}, err
 	case model.RotateLeases:
 		s.now.Store(int64(op.Now))
 		out, err := s.engine.RotateLeases(ctx)
