@@ -180,3 +180,22 @@ func TestPutOffBounds(t *testing.T) {
 	}
 	b.wantUnchanged(t, before)
 }
+
+// A batch that is asked for in two rounds, since a receipt of another attempt stands beside the right one, is closed once, and
+// the wrong one is told that it is stale.
+func TestRetryOfABatchInRounds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	batch := jobs("q", 2)
+	batch[0].MaxAttempts, batch[1].MaxAttempts = 1, 1
+	if _, err := b.EnqueueMany(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	a := receipts(b.claim(t, "q", 2))
+	results, err := b.Retry(t.Context(), []engine.Retrial{{Receipt: engine.Forged(a[0], a[1].JobID())}, {Receipt: a[1]}, {Receipt: a[0]}})
+	if err != nil || !engine.Stale(results[0].Err) || results[1].State != engine.JobFailed || results[2].State != engine.JobFailed {
+		t.Errorf("%+v, %v", results, err)
+	}
+	b.wantCounts(t, "q", engine.Counts{Failed: 2})
+	b.wantAudit(t)
+}
