@@ -86,8 +86,9 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 	b.Queue(e.sql.get("try_keys", children{}), keys).QueryRow(func(row pgx.Row) error { return row.Scan(&got) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.queue})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.queueAt) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.claim})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.claimAt) })
-	b.Queue(e.sql.get("transaction_ids", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin, &next, &c.server) })
-	if err := send(ctx, t, &b); err != nil {
+	var paused bool
+	b.Queue(e.sql.get("transaction_ids", children{}), c.queue).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin, &next, &c.server, &paused) })
+	if err := send(ctx, t, &b); err != nil || paused {
 		return err
 	}
 	for i, l := range lanes {

@@ -14,10 +14,12 @@ SELECT array_agg(pg_try_advisory_xact_lock(k) ORDER BY place) FROM unnest($1::bi
 
 {{/* The oldest id that is at work, and the id that the next transaction will get: every id that was ever taken is below
      it. The xmax of a snapshot would be no such bound, it is one past the newest id that has ended. age() counts from
-     the next id, in 32 bits; the snapshot has the upper half. */}}
+     the next id, in 32 bits; the snapshot has the upper half. Beside them, under the lanes' locks, whether the queue is
+     paused: who pauses it takes them, too. */}}
 {{define "transaction_ids"}}
 /* awa:Claim */
-SELECT s.xmin, s.xmax + ((3 + age('3'::xid)::bigint - s.xmax) & 4294967295), {{.Incarnation}}
+SELECT s.xmin, s.xmax + ((3 + age('3'::xid)::bigint - s.xmax) & 4294967295), {{.Incarnation}},
+       EXISTS (SELECT FROM {{.S}}.queues WHERE queue = $1::text AND paused_at IS NOT NULL)
   FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xmin, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax) s
 {{end}}
 

@@ -152,6 +152,20 @@ var matrixOperations = []matrixOperation{
 		})
 		return s.enqueued(all, err)
 	}},
+	{"PauseQueue", func(s *subject) string {
+		s.must(s.Engine.PauseQueue(s.t.Context(), s.queue))
+		attempts, err := s.Claim(s.t.Context(), s.queue, 10)
+		s.must(err)
+		s.must(s.Engine.ResumeQueue(s.t.Context(), s.queue))
+		return fmt.Sprintf("%d claimed", len(attempts))
+	}},
+	{"ResumeQueue", func(s *subject) string {
+		s.must(s.Engine.PauseQueue(s.t.Context(), s.queue))
+		s.must(s.Engine.ResumeQueue(s.t.Context(), s.queue))
+		attempts, err := s.Claim(s.t.Context(), s.queue, 10)
+		s.must(err)
+		return fmt.Sprintf("%d claimed", len(attempts))
+	}},
 	{"Job", func(s *subject) string { return s.describe() }},
 	{"Counts", func(s *subject) string {
 		now := s.counts()

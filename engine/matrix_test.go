@@ -28,6 +28,7 @@ var outside = map[string]string{
 	"EnqueueMany":   "makes other jobs",
 	"EnqueueTx":     "makes other jobs",
 	"RegisterQueue": "knows no jobs",
+	"Queues":        "knows no jobs",
 	"Settle":        "asks about a transaction",
 	"Audit":         "is asked after every cell",
 	// Of this package's tests.

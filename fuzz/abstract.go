@@ -89,6 +89,7 @@ func (t *tables) readers() []tableReader {
 		         (SELECT min(generation) FROM {s}.lease_ring_rotations WHERE generation NOT IN (SELECT generation FROM {s}.lease_ring_prunes)),
 		         coalesce((SELECT max(generation) FROM {s}.lease_ring_prunes), -1)`, t.ring},
 		{`SELECT lane_id, queue, priority FROM {s}.lanes`, t.lane},
+		{`SELECT queue, paused_at IS NOT NULL FROM {s}.queues`, t.paused},
 		{`SELECT queue, pruned_completed_count, pruned_failed_count FROM {s}.queue_terminal_rollups`, t.rollup},
 		{`SELECT ready_slot, lane_id, ready_generation, batch_id, claimed_count, lane_seqs FROM {s}.ready_claim_attempt_batches`, t.handedOut},
 		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, max_attempts, time_limit FROM {s}.ready_entries`, t.ready},
@@ -198,6 +199,22 @@ func (t *tables) rollup(rows pgx.Rows) error {
 		return fmt.Errorf("queue %q isn't of this world", queue)
 	}
 	t.flat.SetRollup(lane/model.Priorities, roll)
+	return nil
+}
+
+func (t *tables) paused(rows pgx.Rows) error {
+	var queue string
+	var paused bool
+	if err := rows.Scan(&queue, &paused); err != nil || !paused {
+		return err
+	}
+	lane, ok := t.flat.Config().Lane(queue, 1)
+	if !ok {
+		return fmt.Errorf("queue %q isn't of this world", queue)
+	}
+	v := t.flat.Vars()
+	v.Paused |= 1 << (lane / model.Priorities)
+	t.flat.SetVars(v)
 	return nil
 }
 

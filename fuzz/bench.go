@@ -112,6 +112,7 @@ func (b *bench) empty(ctx context.Context, schema string) error {
 		INSERT INTO %[1]s.claim_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING;
 		INSERT INTO %[1]s.lease_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING;
 		UPDATE %[1]s.queues SET dlq = false WHERE dlq;
+		UPDATE %[1]s.queues SET paused_at = NULL WHERE paused_at IS NOT NULL;
 		DELETE FROM %[1]s.claim_ring_slots;
 		INSERT INTO %[1]s.claim_ring_slots (slot) SELECT generate_series(0, slot_count - 1) FROM %[1]s.claim_ring_state`, s)
 	_, err := b.judge.Exec(ctx, text)

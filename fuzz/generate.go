@@ -54,6 +54,8 @@ var weights = []struct {
 	{"RetryFromDLQ", 4},
 	{"PurgeDLQ", 4},
 	{"DeleteTerminal", 2},
+	{"PauseQueue", 1},
+	{"ResumeQueue", 3},
 	{"TrimLedger", 2},
 	{"Counts", 2},
 	{"Job", 3},
@@ -90,6 +92,10 @@ func (g *generator) possible(s model.Store) []string {
 			}
 		case "RetryFromDLQ", "PurgeDLQ":
 			if len(s.DLQRows()) == 0 {
+				continue
+			}
+		case "ResumeQueue":
+			if s.Vars().Paused == 0 {
 				continue
 			}
 		case "Job", "Cancel", "DeleteTerminal":
@@ -225,6 +231,10 @@ func (g *generator) drawEnd(t *rapid.T, s model.Store, name string) model.Action
 		return model.Retry{Attempts: g.drawAttempts(t, s), Delay: pick(t, "delay", []int{0, 1, 4}), Now: g.now}
 	case "Snooze":
 		return model.Snooze{Attempts: g.drawAttempts(t, s), Delay: rapid.IntRange(0, 3).Draw(t, "delay"), Now: g.now}
+	case "PauseQueue":
+		return model.PauseQueue{Queue: pick(t, "queue", g.world.Queues), Now: g.now}
+	case "ResumeQueue":
+		return model.ResumeQueue{Queue: pick(t, "queue", g.world.Queues)}
 	case "Cancel":
 		a := model.Cancel{Now: g.now}
 		for range rapid.IntRange(1, 3).Draw(t, "how many") {

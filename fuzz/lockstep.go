@@ -172,7 +172,7 @@ func (p *property) run(ctx context.Context, t *rapid.T) {
 		}
 		g.learn(r.story)
 	}
-	if p.went(t, w, actions, r.audit(ctx)) {
+	if p.went(t, w, actions, r.finish(ctx)) {
 		p.count(r, w)
 	}
 }

@@ -41,7 +41,7 @@ func (b *bench) replay(ctx context.Context, lie func(doer) doer, w World, action
 			return nil, err
 		}
 	}
-	if err := r.audit(ctx); !errors.As(err, &d) {
+	if err := r.finish(ctx); !errors.As(err, &d) {
 		return nil, err
 	}
 	return d, nil

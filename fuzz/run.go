@@ -98,6 +98,26 @@ func (r *run) compare(ctx context.Context) error {
 	return nil
 }
 
+// finish asks, at the end of a sequence, what every reader may ask: the counts of each queue, and the audit. Drawn in its midst
+// they would take the place of what changes something.
+func (r *run) finish(ctx context.Context) error {
+	for _, queue := range r.system.world.Queues {
+		ask := model.CountsOf{Queue: queue}
+		expected, err := model.Apply(r.store, ask)
+		if err != nil {
+			return err
+		}
+		answer, err := r.doer.apply(ctx, ask)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil || !sameAnswer(expected, answer) {
+			return r.differ("", "%s at the end: model %s, engine %v (%v)", ask, expected, answer, err)
+		}
+	}
+	return r.audit(ctx)
+}
+
 // audit asks the engine's own audit, at the end of a sequence: what it finds in rows that equal the model's is a fault of
 // the audit.
 func (r *run) audit(ctx context.Context) error {
@@ -158,8 +178,11 @@ func (r *run) count(a model.Action, result model.Result) {
 	case model.JobView:
 		r.counts[a.Name()+" "+string(res.State)]++
 	case model.Claimed:
-		if len(res.Handouts) > 0 {
+		switch claim, ok := a.(model.Claim); {
+		case len(res.Handouts) > 0:
 			r.counts[a.Name()+" some"]++
+		case ok && r.store.Vars().Pauses(r.store.Config(), claim.Queue):
+			r.counts[a.Name()+" paused"]++
 		}
 		for _, h := range res.Handouts {
 			if c, ok := r.store.Claim(h.ID()); ok && c.Local != 0 {

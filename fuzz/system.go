@@ -250,6 +250,11 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		s.at(a.Now)
 		out, err := e.PruneQueue(ctx, seconds(a.Retention))
 		return model.QueuePrune{Status: model.Status(out.Status), Carried: out.CarriedFailedRows}, err
+	case model.PauseQueue:
+		s.at(a.Now)
+		return model.OK{}, e.PauseQueue(ctx, a.Queue)
+	case model.ResumeQueue:
+		return model.OK{}, e.ResumeQueue(ctx, a.Queue)
 	case model.TrimLedger:
 		_, err := e.TrimLedger(ctx)
 		return model.OK{}, err

@@ -246,6 +246,16 @@ type PurgeDLQ struct {
 // The answer is [Deletion]; nothing disables it.
 type DeleteTerminal struct{ Jobs []int }
 
+// PauseQueue keeps a queue's jobs from being handed out, until ResumeQueue; all else goes on. The answer of both is [OK], also
+// for a queue that is paused, or isn't. Disabled without such a queue.
+type PauseQueue struct {
+	Queue string
+	Now   int
+}
+
+// ResumeQueue ends what PauseQueue began.
+type ResumeQueue struct{ Queue string }
+
 // TrimLedger forgets what no operation asks for any more: nothing that a state tells of. The answer is [OK].
 type TrimLedger struct{}
 

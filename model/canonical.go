@@ -39,6 +39,11 @@ func Canonical(s Store) string {
 	ring("queue_ring", f.vars.Queue)
 	ring("claim_ring", f.vars.Claims)
 	ring("lease_ring", f.vars.Leases)
+	for queue, name := range f.config.Queues {
+		if f.vars.paused(queue) {
+			fmt.Fprintf(&b, "paused queue=%s\n", name)
+		}
+	}
 	for queue, r := range f.rollups {
 		fmt.Fprintf(&b, "rollup queue=%s completed=%d failed=%d\n", f.config.Queues[queue], r.Completed, r.Failed)
 	}

@@ -19,6 +19,9 @@ func (a Claim) apply(s Store) (Result, error) {
 	if a.Limit < 1 {
 		return nil, disabled(a, "the limit is less than 1")
 	}
+	if s.Vars().paused(first / Priorities) {
+		return Claimed{}, nil
+	}
 	// Lanes of a queue are numbered by priority. A lower priority gets what the higher ones left of the limit.
 	var picked []EntryRow
 	for lane := first; lane < first+Priorities && len(picked) < a.Limit; lane++ {

@@ -363,6 +363,14 @@ func (o *offer) readers() {
 			o.add(JobOf{job})
 		}
 	}
+	for _, queue := range o.bounds.Queues {
+		if o.allows("PauseQueue") {
+			o.add(PauseQueue{queue, o.now})
+		}
+		if o.allows("ResumeQueue") {
+			o.add(ResumeQueue{queue})
+		}
+	}
 	if o.allows("TrimLedger") {
 		o.add(TrimLedger{})
 	}

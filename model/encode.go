@@ -26,6 +26,7 @@ func (v *Vars) numbers(visit func(*int)) {
 	visit(&v.NextJob)
 	visit(&v.NextBatch)
 	visit(&v.NextReceipt)
+	visit(&v.Paused)
 }
 
 func (p *Policy) numbers(visit func(*int)) { visit(&p.DLQ) }

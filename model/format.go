@@ -195,6 +195,13 @@ func (a *PruneLeases) keys(k keys) { k.number("now", &a.Now) }
 func (a *CountsOf) keys(k keys)    { k.word("queue", &a.Queue) }
 func (a *JobOf) keys(k keys)       { k.number("job", &a.Job) }
 func (*TrimLedger) keys(keys)      {}
+
+func (a *PauseQueue) keys(k keys) {
+	k.word("queue", &a.Queue)
+	k.number("now", &a.Now)
+}
+
+func (a *ResumeQueue) keys(k keys) { k.word("queue", &a.Queue) }
 func (*Reopen) keys(keys)          {}
 
 func (Enqueue) Name() string         { return "Enqueue" }
@@ -229,6 +236,8 @@ func (RetryFromDLQ) Name() string    { return "RetryFromDLQ" }
 func (PurgeDLQ) Name() string        { return "PurgeDLQ" }
 func (DeleteTerminal) Name() string  { return "DeleteTerminal" }
 func (TrimLedger) Name() string      { return "TrimLedger" }
+func (PauseQueue) Name() string      { return "PauseQueue" }
+func (ResumeQueue) Name() string     { return "ResumeQueue" }
 func (CountsOf) Name() string        { return "Counts" }
 func (JobOf) Name() string           { return "Job" }
 func (Reopen) Name() string          { return "Reopen" }
@@ -265,6 +274,8 @@ func (a RetryFromDLQ) String() string    { return line(a.Name(), a.keys) }
 func (a PurgeDLQ) String() string        { return line(a.Name(), a.keys) }
 func (a DeleteTerminal) String() string  { return line(a.Name(), a.keys) }
 func (a TrimLedger) String() string      { return line(a.Name(), a.keys) }
+func (a PauseQueue) String() string      { return line(a.Name(), a.keys) }
+func (a ResumeQueue) String() string     { return line(a.Name(), a.keys) }
 func (a CountsOf) String() string        { return line(a.Name(), a.keys) }
 func (a JobOf) String() string           { return line(a.Name(), a.keys) }
 func (a Reopen) String() string          { return line(a.Name(), a.keys) }
@@ -304,6 +315,8 @@ var parsers = map[string]func(*lineReader) Action{
 	"PurgeDLQ":        parser((*PurgeDLQ).keys),
 	"DeleteTerminal":  parser((*DeleteTerminal).keys),
 	"TrimLedger":      parser((*TrimLedger).keys),
+	"PauseQueue":      parser((*PauseQueue).keys),
+	"ResumeQueue":     parser((*ResumeQueue).keys),
 	"Counts":          parser((*CountsOf).keys),
 	"Job":             parser((*JobOf).keys),
 	"Reopen":          parser((*Reopen).keys),

@@ -61,6 +61,10 @@ func anyAction(t *rapid.T) model.Action {
 		return model.CountsOf{Queue: queue()}
 	case "Job":
 		return model.JobOf{Job: number("job")}
+	case "PauseQueue":
+		return model.PauseQueue{Queue: queue(), Now: number("now")}
+	case "ResumeQueue":
+		return model.ResumeQueue{Queue: queue()}
 	case "TrimLedger":
 		return model.TrimLedger{}
 	case "Reopen":

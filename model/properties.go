@@ -69,6 +69,8 @@ func Properties() []Property {
 		{"StaleChangesNothing", "P3", staleChangesNothing, staleKnown},
 		// Tested when a claim took one and left another.
 		{"LowestIsHandedOut", "P4", lowestIsHandedOut, handedOutAndLeft},
+		// Tested when a paused queue is claimed from.
+		{"PauseHandsNothingOut", "P3", pauseHandsNothingOut, claimsPaused},
 		// Tested when a claim took any.
 		{"ClaimSkipsNothing", "P4", claimSkipsNothing, handedOut},
 		// Tested when a transaction with rows ends.

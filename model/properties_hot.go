@@ -105,7 +105,7 @@ func handedOutAndLeft(p Step) bool {
 // skipped that can be seen, so a producer's rows are never passed over once it commits (hazard 2).
 func claimSkipsNothing(p Step) error {
 	claim, ok := p.Action.(Claim)
-	if !ok {
+	if !ok || claimsPaused(p) {
 		return nil
 	}
 	waiting, got := waitingOf(p.Pre, claim.Queue), p.Result.(Claimed).Handouts

@@ -83,7 +83,17 @@ type Vars struct {
 	Queue, Claims, Leases Ring
 	// A number that a rolled back transaction took is never given again, as in a database.
 	NextJob, NextBatch, NextReceipt int
+	// Paused has a bit for each queue that an operator has paused, in the order of Config.Queues.
+	Paused int
 }
+
+// Pauses says whether the queue is paused.
+func (v Vars) Pauses(c *Config, queue string) bool {
+	q := slices.Index(c.Queues, queue)
+	return q >= 0 && v.paused(q)
+}
+
+func (v Vars) paused(queue int) bool { return v.Paused>>queue&1 == 1 }
 
 // Rollup is a queue's permanent count of what pruning removed. It never decreases (P2).
 type Rollup struct{ Completed, Failed int }

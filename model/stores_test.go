@@ -76,13 +76,17 @@ func drawAction(t *rapid.T, s Store) Action {
 	case "Claim":
 		return Claim{queue(t, "queue"), small("limit", 0, 4), now}
 	}
-	return drawWait(t, name, attempts, now)
+	return drawRest(t, name, attempts, queue(t, "queue"), now)
 }
 
-// drawWait draws what is about waits.
-func drawWait(t *rapid.T, name string, attempts func() []AttemptID, now int) Action {
+// drawRest draws what is about waits and pauses.
+func drawRest(t *rapid.T, name string, attempts func() []AttemptID, queue string, now int) Action {
 	small := func(label string, from, to int) int { return rapid.IntRange(from, to).Draw(t, label) }
 	switch name {
+	case "PauseQueue":
+		return PauseQueue{queue, now}
+	case "ResumeQueue":
+		return ResumeQueue{queue}
 	case "Park":
 		return Park{lastOf(attempts()), small("token", 0, 3), small("timeout", -1, 3), now}
 	case "Resume":

@@ -8,7 +8,8 @@
 CREATE TABLE {{.S}}.queues (
     queue         text PRIMARY KEY,
     registered_at timestamptz NOT NULL DEFAULT now(),
-    dlq           boolean     NOT NULL DEFAULT false -- jobs that fail are held in dlq_entries and get no failed row
+    dlq           boolean     NOT NULL DEFAULT false, -- jobs that fail are held in dlq_entries and get no failed row
+    paused_at     timestamptz -- since when nothing of it is handed out
 );
 
 -- A lane is (queue, priority, enqueue shard); lane_seq orders it. Each lane has a sequence of its own, since a

@@ -325,6 +325,11 @@ func (s *session) applyRest(ctx context.Context, op Operation) (a Answer, err er
 func (s *session) operate(ctx context.Context, action model.Action) (a Answer, err error) {
 	e := s.engine
 	switch op := action.(type) {
+	case model.PauseQueue:
+		s.now.Store(int64(op.Now))
+		err = e.PauseQueue(ctx, op.Queue)
+	case model.ResumeQueue:
+		err = e.ResumeQueue(ctx, op.Queue)
 	case model.TrimLedger:
 		_, err = e.TrimLedger(ctx)
 	case model.RetryFailed:

@@ -66,6 +66,7 @@ var wrongRules = []struct {
 	{"a park that forgets what came early", "waits", wrong(forgetEarly), []string{"CallbacksArrive"}},
 	{"a sweep that ends waits before their time", "waits", instead(func(a model.CallbackTimeout) model.CallbackTimeout { a.Now += 9; return a }), []string{"TimeoutsAreKept"}},
 	{"a snooze that uses the attempt up", "outcomes", after(keepAttempt), []string{"PutOffKeepsWhatIsLeft"}},
+	{"a claim that doesn't know of pauses", "pauses", wrong(claimPaused), []string{"PauseHandsNothingOut"}},
 	{"a cancellation that lets a job run on", "outcomes", wrong(cancelNothing), []string{"CancelEndsWhatIsAlive"}},
 	{"a rescue that resets run_lease", "claimring-small", after(resetLease), []string{"LeaseNeverFalls"}},
 	{"a queue prune without its retention", "queue-ring", instead(func(a model.PruneQueue) model.PruneQueue { a.Retention = 0; return a }), []string{"RetentionIsKept"}},

@@ -11,6 +11,7 @@ func Configs() []Config {
 	return []Config{
 		claimRing("claimring-small", 2, 2),
 		lanes(),
+		pauses(),
 		batches(),
 		queueRing(),
 		producers(),
@@ -38,6 +39,7 @@ const (
 	noShapes       = "no job has a time limit in this world"
 	noWaits        = "nobody waits for a callback in this world"
 	noDLQ          = "nothing is held for an operator or removed in this world"
+	noPause        = "no queue is paused in this world"
 	noPutOff       = "nothing is retried, snoozed or cancelled in this world"
 )
 
@@ -50,6 +52,7 @@ var apart = map[string][]string{
 	noWaits:  {"WaitingIsOpen", "WaitingIsNotStale", "CallbacksArrive", "TimeoutsAreKept"},
 	noShapes: {"ShapeFollowsTheJob", "DeadlinesAreKept"},
 	noDLQ:    {"FailuresFollowThePolicy", "HeldJobKeepsWhatItWas", "PurgeKeepsTheYoung", "OnlyEndsAreRemoved"},
+	noPause:  {"PauseHandsNothingOut"},
 	noPutOff: {"PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive"},
 }
 
@@ -75,7 +78,7 @@ func because(untested map[string]string, reason string, names ...string) {
 //
 // The ring of ready rows has more slots than it needs and is never turned: the view doesn't show it.
 func claimRing(name string, jobs, generations int) Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions)
+	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause)
 	because(untested, noQueueRing, "RetentionIsKept")
 	return Config{
 		Name:  name,
@@ -95,7 +98,7 @@ func claimRing(name string, jobs, generations int) Config {
 // lanes is about order and counts. Four lanes and limits of one and of all: a claim has to choose between queues,
 // priorities and places in a lane, after rescues have mixed them. Queues are alike, so half of the states will do.
 func lanes() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions)
+	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause)
 	because(untested, noQueueRing, "RetentionIsKept")
 	because(untested, noRing, "OnlySpentIsPruned", "RowsAreInUnprunedGenerations", "OpenClaimKeepsItsSlots",
 		"SealedGetsNoNewRows", "RingIsNotOverrun")
@@ -114,10 +117,30 @@ func lanes() Config {
 	}
 }
 
+// pauses is about queues that an operator pauses, each by itself, while the other goes on.
+func pauses() Config {
+	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions)
+	because(untested, noQueueRing, "RetentionIsKept")
+	because(untested, noRing, "OnlySpentIsPruned", "RowsAreInUnprunedGenerations", "OpenClaimKeepsItsSlots",
+		"SealedGetsNoNewRows", "RingIsNotOverrun")
+	return Config{
+		Name:  "pauses",
+		About: "two queues that are paused and resumed: what is handed out meanwhile",
+		Model: model.Config{QueueSlots: 4, ClaimSlots: 2, Queues: []string{"a", "b"}},
+		Bounds: model.Bounds{
+			Actions: []string{"Enqueue", "Claim", "Complete", "RescueStale", "PauseQueue", "ResumeQueue", "Counts"},
+			Jobs:    2,
+			Queues:  []string{"a", "b"}, Priorities: []int{1}, MaxAttempts: []int{2},
+			ClaimLimits: []int{1, unlimited}, RescueLimits: []int{1, unlimited},
+		},
+		Untested: untested,
+	}
+}
+
 // batches is about calls on several attempts: answers are paired with requests, limits cut a rescue in the middle,
 // and one call names open, closed and repeated attempts together (hazard 28). Its reads must change nothing.
 func batches() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions)
+	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause)
 	because(untested, noQueueRing, "RetentionIsKept")
 	return Config{
 		Name:  "batches",
@@ -139,7 +162,7 @@ func batches() Config {
 // queueRing turns the ring of ready rows past its own length, so that slots are used again: what a prune must wait for,
 // what it carries on for its retention, what it counts, and what an operator retries meanwhile. Jobs come back into younger generations by rescue.
 func queueRing() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions)
+	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause)
 	return Config{
 		Name:  "queue-ring",
 		About: "the ring of ready rows: prune proves that a slot is spent, keeps what retention asks for, counts the rest",
@@ -158,7 +181,7 @@ func queueRing() Config {
 // producers keeps transactions open while others enqueue, claim and turn the ring: P1 and P5. Two are open at once;
 // SERIALIZABLE behaves as REPEATABLE READ does, so one of them stands for both. Nothing is rescued, to keep it small.
 func producers() Config {
-	untested := leavingOut(noWaits, noDLQ, noPutOff, noShapes, noStates)
+	untested := leavingOut(noWaits, noDLQ, noPutOff, noShapes, noStates, noPause)
 	because(untested, noRescue, "NoJobIsTwice", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls",
 		"RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	because(untested, noFailure, "RetentionIsKept")
@@ -183,7 +206,7 @@ func producers() Config {
 // shapes is about the two shapes of a claim and about deadlines: jobs with a time limit of their own and jobs with
 // their queue's meet in one claim, are closed on each path, and the claim ring turns under them.
 func shapes() Config {
-	untested := leavingOut(noWaits, noDLQ, noTransactions, noPutOff, noStates)
+	untested := leavingOut(noWaits, noDLQ, noTransactions, noPutOff, noStates, noPause)
 	because(untested, "nothing is kept for its retention in this world", "RetentionIsKept")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
@@ -206,7 +229,7 @@ func shapes() Config {
 // heartbeats is about what running attempts tell of themselves: who tells is alive for the stale sweep, and whatever ends
 // the attempt ends that, too.
 func heartbeats() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noTransactions, noPutOff)
+	untested := leavingOut(noWaits, noDLQ, noShapes, noTransactions, noPutOff, noPause)
 	because(untested, noQueueRing, "RetentionIsKept")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
@@ -227,7 +250,7 @@ func heartbeats() Config {
 // outcomes is about how an attempt ends beside done and failed for good: its job waits outside of the ring, and comes back
 // to it behind others. The ring of ready rows turns meanwhile, so that an attempt's rows go before its job comes back.
 func outcomes() Config {
-	untested := leavingOut(noWaits, noDLQ, noTransactions, noShapes, noStates)
+	untested := leavingOut(noWaits, noDLQ, noTransactions, noShapes, noStates, noPause)
 	because(untested, "no retention in this world", "RetentionIsKept")
 	return Config{
 		Name:  "outcomes",
@@ -249,7 +272,7 @@ func outcomes() Config {
 // waits is about attempts that wait for an answer from outside: it comes, comes too early, comes twice, comes for an attempt
 // that is over, or doesn't come; and the ring of leases turns under them.
 func waits() Config {
-	untested := leavingOut(noDLQ, noShapes, noTransactions)
+	untested := leavingOut(noDLQ, noShapes, noTransactions, noPause)
 	because(untested, noQueueRing, "RetentionIsKept")
 	because(untested, "nothing is retried or snoozed in this world", "PutOffKeepsWhatIsLeft")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
@@ -274,7 +297,7 @@ func waits() Config {
 // deadLetters is about what is held for an operator, and about ends that are taken away: failures of each kind go where the
 // policy of the moment says, come back, are removed, while the ring of ready rows turns under them.
 func deadLetters() Config {
-	untested := leavingOut(noWaits, noTransactions, noShapes, noStates, noPutOff)
+	untested := leavingOut(noWaits, noTransactions, noShapes, noStates, noPutOff, noPause)
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
 		Name:  "dead-letters",
@@ -297,7 +320,7 @@ func deadLetters() Config {
 // lifecycle offers all that there is but what has a world of its own, both rings turning: every action fires and every
 // other invariant and property is put to the test in one world. Its two jobs and one transaction meet in every order.
 func lifecycle() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff)
+	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noPause)
 	return Config{
 		Name:  "lifecycle",
 		About: "everything at once",
@@ -305,7 +328,8 @@ func lifecycle() Config {
 		Bounds: model.Bounds{
 			Actions: without(model.ActionNames(), "RescueDeadline", "Heartbeat", "Progress", "RetryFailed", "Retry", "Snooze", "Cancel",
 				"Park", "Resume", "CallbackTimeout", "RotateLeases", "PruneLeases",
-				"SetDLQ", "MoveToDLQ", "RetryFromDLQ", "PurgeDLQ", "DeleteTerminal"),
+				"SetDLQ", "MoveToDLQ", "RetryFromDLQ", "PurgeDLQ", "DeleteTerminal",
+				"PauseQueue", "ResumeQueue"),
 			Jobs: 2, QueueGenerations: 2, ClaimGenerations: 2,
 			Queues: []string{"a"}, Priorities: []int{1, 2}, MaxAttempts: []int{2},
 			ClaimLimits: []int{1, 2}, RescueLimits: []int{1, unlimited}, PromoteLimits: []int{unlimited},

@@ -175,6 +175,18 @@ func keepAttempt(s model.Store, _ model.Snooze, r model.Result) {
 	}
 }
 
+func claimPaused(s model.Store, a model.Claim) (model.Result, error) {
+	v := s.Vars()
+	paused := v.Paused
+	v.Paused = 0
+	s.SetVars(v)
+	r, err := model.Apply(s, a)
+	v = s.Vars()
+	v.Paused = paused
+	s.SetVars(v)
+	return r, err
+}
+
 func cancelNothing(_ model.Store, a model.Cancel) (model.Result, error) {
 	return model.Cancellation{Jobs: []model.CancelledJob{{Job: a.Jobs[0], Answer: model.CancelOK}}}, nil
 }
