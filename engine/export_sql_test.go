@@ -40,6 +40,9 @@ func (e *Engine) Statements() map[string]string {
 			at := children{Queue: 1, Claim: 1, Lease: 1, Slots: []int{0, 1, r.slots - 1}[:r.slots/2+1], Ring: r}
 			for _, form := range []string{"", " local", " deadline", " local deadline", " timeout", " local timeout"} {
 				at.Local, at.Deadline, at.Timeout = strings.Contains(form, "local"), strings.Contains(form, "deadline"), strings.Contains(form, "timeout")
+				if name == "rescue_candidates" && at.Timeout {
+					continue // never sent: the sweep of waits finds its own
+				}
 				text := e.sql.get(name, at)
 				if form == "" || text != texts[name+" "+r.name] && (!strings.HasPrefix(form, " local ") || text != texts[name+" local "+r.name]) {
 					texts[name+form+" "+r.name] = text

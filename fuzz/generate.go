@@ -13,6 +13,7 @@ import (
 // so that late closes of superseded attempts are drawn, too.
 type generator struct {
 	world    World
+	theme    string
 	narrow   bool // one lane for all: producers and claims meet in it all the time, and holes matter (hazard 2)
 	now      int
 	attempts []model.AttemptID // handed out, in order
@@ -103,7 +104,7 @@ func (g *generator) possible(s model.Store) []string {
 				continue
 			}
 		}
-		names = append(names, slices.Repeat([]string{w.name}, w.weight*urgency(s, w.name))...)
+		names = append(names, slices.Repeat([]string{w.name}, w.weight*urgency(s, w.name)*emphasis(g.theme, w.name))...)
 	}
 	return names
 }
@@ -173,13 +174,13 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	limit := func() int { return pick(t, "limit", []int{0, 0, 0, 0, model.OwnClaim, 1, 3, 6}) }
 	switch name := pick(t, "operation", g.possible(s)); name {
 	case "Enqueue":
-		return g.withKey(t, model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now, Limit: limit()})
+		return g.withKey(t, model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: g.maxAttempts(t), RunAt: runAt(), Now: g.now, Limit: limit()})
 	case "Begin":
 		levels := []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.ReadCommitted, model.Serializable}
 		return model.Begin{Tx: freeTx(s), Isolation: pick(t, "isolation", levels)}
 	case "EnqueueTx":
 		a := model.EnqueueTx{
-			Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: small("attempts", 3), RunAt: runAt(), Now: g.now, Limit: limit(),
+			Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: g.maxAttempts(t), RunAt: runAt(), Now: g.now, Limit: limit(),
 		}
 		return g.withKeyTx(t, s, a)
 	case "Commit":

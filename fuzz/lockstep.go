@@ -161,7 +161,7 @@ func (p *property) run(ctx context.Context, t *rapid.T) {
 		r.doer = p.l.o.lie(r.system)
 	}
 	defer r.system.close(context.WithoutCancel(ctx))
-	g := &generator{world: w, narrow: rapid.Bool().Draw(t, "narrow")}
+	g := &generator{world: w, theme: pick(t, "theme", themes), narrow: rapid.Bool().Draw(t, "narrow")}
 	var actions []model.Action
 	for range p.l.o.Steps {
 		a := g.draw(t, r.store)
