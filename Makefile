@@ -24,7 +24,7 @@ help: ## List these commands
 .PHONY: test
 test: needs ## Run all tests, then those with goroutines again under the race detector
 	@{ rc=0; \
-	   $(GO) test -json $(TESTFLAGS) ./... || rc=1; \
+	   $(GO) test -json -timeout 30m $(TESTFLAGS) ./... || rc=1; \
 	   $(GO) test -C tools -json $(TESTFLAGS) ./... || rc=1; \
 	   if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v "$$($(GO) env CC)" >/dev/null; then \
 	       $(GO) test -json -race -short $(TESTFLAGS) $(RACE) || rc=1; \

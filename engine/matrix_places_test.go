@@ -19,9 +19,7 @@ type subject struct {
 }
 
 func newSubject(t *testing.T, b *bundle) *subject {
-	s := &subject{bundle: b, t: t, queue: "q"}
-	s.base = s.counts()
-	return s
+	return &subject{bundle: b, t: t, queue: "q"}
 }
 
 func (s *subject) must(err error) {
@@ -111,7 +109,7 @@ var matrixPlaces = []matrixPlace{
 	{"dlq", "failed", func(s *subject) { s.held(nil); s.fails() }},
 	{"dlq", "moved-wide", func(s *subject) { s.runs(nil); s.fails(); s.carried(); s.moves() }},
 
-	{"gone", "never", func(s *subject) { s.id = 1 << 40 }},
+	{"gone", "never", func(s *subject) { s.id, s.base = 1<<40, s.counts() }},
 	{"gone", "pruned", func(s *subject) { s.runs(nil); s.completes(); s.prunedAs(engine.Pruned) }},
 	{"gone", "deleted-compact", func(s *subject) { s.runs(nil); s.completes(); s.deletes() }},
 	{"gone", "deleted-narrow", func(s *subject) { s.runs(ownClaim); s.fails(); s.deletes() }},

@@ -42,6 +42,9 @@ type cell struct{ answer, after string }
 func (c cell) String() string { return c.answer + " -> " + c.after }
 
 func TestMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one operation at a time: the race detector finds nothing here that it doesn't elsewhere")
+	}
 	t.Parallel()
 	want, err := readMatrix(matrixText)
 	if err != nil {
@@ -114,7 +117,7 @@ func (b *bundle) try(t *testing.T, op matrixOperation, p matrixPlace, audited ma
 		b.wantAudit(t)
 		audited[c] = true
 	}
-	if !s.drain() {
+	if !s.drain(after.state) {
 		t.Fatalf("%s of %s: the job doesn't come to an end: %+v", op.name, p.name(), s.look())
 	}
 	return c
@@ -192,16 +195,16 @@ func (s *subject) counts() map[string]int64 {
 }
 
 // drain brings the job and those that the operation made to their ends, and empties both rings.
-func (s *subject) drain() bool {
+func (s *subject) drain(state string) bool {
 	s.t.Helper()
 	ctx := s.t.Context()
 	ends := append(slices.Clone(s.others), s.id)
-	if s.look().state == string(engine.JobFailed) {
+	if state == string(engine.JobFailed) {
 		ends = append(ends, s.bundle.enqueue(s.t, s.queue, 1)...) // a ring with nothing but failed rows need not turn
 	}
 	_, err := s.Cancel(ctx, ends)
 	s.must(err)
-	if s.look().state == string(engine.JobDLQ) {
+	if state == string(engine.JobDLQ) {
 		s.purges() // nothing but that ends it
 	}
 	for range 12 { // laps of the smallest rings

@@ -26,7 +26,7 @@ func TestScenarios(t *testing.T) {
 	}
 	for _, sc := range all {
 		t.Run(sc.Name, func(t *testing.T) {
-			r, err := Explore(t.Context(), server, "schedules", sc, Options{Mode: &Mode{Kind: Reduced}, Budget: 2 * time.Second})
+			r, err := Explore(t.Context(), server, "schedules", sc, Options{Mode: &Mode{Kind: Reduced}, Budget: time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
