@@ -75,10 +75,7 @@ func (c *claiming) run(ctx context.Context, t *txn, lanes []lane) (moved, commit
 // claim takes no id of its own here: polling an empty queue must not use ids up, which would bring on vacuums.
 func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 	e := c.e
-	keys := make([]int64, len(lanes))
-	for i, l := range lanes {
-		keys[i] = key(e.cfg.Schema, keyLane, int64(l.id))
-	}
+	keys := e.laneKeys(lanes)
 	var got []bool
 	var xmin, next uint64
 	var b pgx.Batch

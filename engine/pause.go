@@ -34,10 +34,7 @@ func (e *Engine) setPaused(ctx context.Context, op, queue, statement string, arg
 	if err != nil {
 		return err
 	}
-	var keys []int64
-	for _, l := range lanes {
-		keys = append(keys, key(e.cfg.Schema, keyLane, int64(l.id)))
-	}
+	keys := e.laneKeys(lanes)
 	slices.Sort(keys)
 	return e.transact(ctx, op, func(t *txn) (bool, error) {
 		var b pgx.Batch

@@ -148,6 +148,15 @@ func (e *Engine) register(ctx context.Context, conn *pgxpool.Conn, queue string)
 	return lanes, nil
 }
 
+// laneKeys returns the advisory keys of lanes, in their order.
+func (e *Engine) laneKeys(lanes []lane) []int64 {
+	keys := make([]int64, len(lanes))
+	for i, l := range lanes {
+		keys[i] = key(e.cfg.Schema, keyLane, int64(l.id))
+	}
+	return keys
+}
+
 // laneIDs returns the ids of lanes as the server takes them.
 func laneIDs(lanes []lane) []int32 {
 	ids := make([]int32, len(lanes))
