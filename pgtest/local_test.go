@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -179,5 +180,24 @@ func TestRestartWaitsForItsPort(t *testing.T) {
 	}
 	if query[int](t, server.TCPDSN(), "SELECT 1") != 1 {
 		t.Error("no answer at the old port")
+	}
+}
+
+// Memory is for what may be lost, where nobody says otherwise.
+func TestLocalPlaces(t *testing.T) {
+	t.Setenv("TMPDIR", "")
+	shm := inMemory()
+	if got := (Options{}).places(); shm != "" && got[0] != shm {
+		t.Errorf("%v: memory isn't the first", got)
+	}
+	if got := (Options{Durable: true}).places(); shm != "" && slices.Contains(got, shm) {
+		t.Errorf("%v: a durable cluster in memory", got)
+	}
+	if got := (Options{TempDir: "/a"}).places(); !slices.Equal(got, []string{"/a"}) {
+		t.Errorf("%v, want the folder that was asked for alone", got)
+	}
+	t.Setenv("TMPDIR", "/b")
+	if got := (Options{}).places(); !slices.Equal(got, []string{"/b", "/tmp"}) {
+		t.Errorf("%v, want TMPDIR before anything else", got)
 	}
 }

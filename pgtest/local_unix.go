@@ -63,7 +63,7 @@ type cluster struct {
 func openCluster(ctx context.Context, opts Options, bin binaries, who account) (_ backend, err error) {
 	ctx, cancel := context.WithTimeout(ctx, opts.StartTimeout)
 	defer cancel()
-	dir, err := makeFolder(opts.TempDir, who)
+	dir, err := makeFolder(opts.places(), who)
 	if err != nil {
 		return nil, &StartError{What: "make a folder", Err: err}
 	}
@@ -89,13 +89,22 @@ func openCluster(ctx context.Context, opts Options, bin binaries, who account) (
 // socketPathMax is the least of the systems' limits, less the socket's own name.
 const socketPathMax = 103 - len("/.s.PGSQL.65535")
 
+// places are the folders in which the cluster's own may be made, the best first: the one that is asked for, by the
+// options or TMPDIR, else memory where nothing has to last.
+func (o Options) places() []string {
+	if o.TempDir != "" {
+		return []string{o.TempDir}
+	}
+	places := []string{os.TempDir(), "/tmp"}
+	if shm := inMemory(); shm != "" && !o.Durable && os.Getenv("TMPDIR") == "" {
+		places = slices.Insert(places, 0, shm)
+	}
+	return slices.Compact(places)
+}
+
 // makeFolder makes the cluster's folder where a socket's path fits and where the
 // server's user gets to.
-func makeFolder(wanted string, who account) (string, error) {
-	places := slices.Compact([]string{os.TempDir(), "/tmp"})
-	if wanted != "" {
-		places = []string{wanted}
-	}
+func makeFolder(places []string, who account) (string, error) {
 	var errs []error
 	for _, place := range places {
 		dir, err := makeFolderIn(place, who)

@@ -45,9 +45,10 @@ type Options struct {
 	// BinDir is the folder of initdb and postgres. Empty means those on PATH when
 	// they are new enough, else the newest of the usual places.
 	BinDir string
-	// TempDir is where the cluster's folder is made. Empty means os.TempDir(), or
-	// /tmp where that can't be used (a socket's path is limited to some 100 bytes,
-	// and the server's user must be able to enter each parent).
+	// TempDir is where the cluster's folder is made. Empty means the first of these that
+	// can be used (a socket's path is limited to some 100 bytes, and the server's user
+	// must be able to enter each parent): TMPDIR where it is set; /dev/shm on Linux where
+	// it has 6 GiB free and the cluster isn't Durable; os.TempDir(); /tmp.
 	TempDir string
 	// NoCache leaves the cache of initdb's result alone: each start runs initdb.
 	NoCache bool
