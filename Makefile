@@ -8,7 +8,7 @@ GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 
 # Where goroutines share memory, and so where the race detector has something to find.
-RACE = $(patsubst %,./%/...,$(wildcard chaos cmd engine linearizability model/explore pgtest))
+RACE = $(patsubst %,./%/...,$(wildcard chaos cmd engine linearizability model/explore pgtest soak))
 # Passed to `go test`, as in: make test TESTFLAGS='-run Claim'
 TESTFLAGS ?=
 PROFILE ?= quick

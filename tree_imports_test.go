@@ -38,9 +38,13 @@ var importTable = []importRow{
 		path: "linearizability", ours: []string{"engine", "model", "pgtest"},
 		modules: []string{"github.com/anishathalye/porcupine", "github.com/jackc/pgx/v5"}, testModules: []string{"go.uber.org/goleak"},
 	},
+	{
+		path: "soak", ours: []string{"engine", "pgtest"},
+		modules: []string{"github.com/jackc/pgx/v5"}, testModules: []string{"go.uber.org/goleak"},
+	},
 	{path: "mutants", testModules: []string{"go.uber.org/goleak"}},
 	{
-		path: "cmd/awa-check/...", ours: []string{"engine", "engine/schema", "model", "model/explore", "pgtest", "correctness/tla", "correctness/mapping", "fuzz", "fuzz/schedule", "linearizability", "chaos", "mutants"},
+		path: "cmd/awa-check/...", ours: []string{"engine", "engine/schema", "model", "model/explore", "pgtest", "correctness/tla", "correctness/mapping", "fuzz", "fuzz/schedule", "linearizability", "chaos", "soak", "mutants"},
 		modules:     []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/jackc/pgx/v5", "pgregory.net/rapid"},
 		testModules: []string{"go.uber.org/goleak"},
 	},

@@ -31,6 +31,7 @@ var rules = []rule{
 	{"skips have a reason on their line", "a skip without a reason is never taken out", checkSkips, breachOfSkips},
 	{"silenced linters have a reason", "the next reader must know if it still holds", checkSilenced, breachOfSilenced},
 	{"the core explains itself", "engine, model and specs are read by people who must trust them", checkDensity, breachOfDensity},
+	{"promises are held", "a promise that nothing tests is a wish", checkRecords, breachOfRecords},
 	{"no foreign words", "paths and hosts of one machine mean nothing elsewhere", checkWords, breachOfWords},
 	{"exported identifiers have a doc comment", "what people may use tells its units and errors", checkDocs, breachOfDocs},
 	{"packages have a doc comment", "a folder says what it is for", checkPackageDocs, breachOfPackageDocs},

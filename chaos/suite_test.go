@@ -90,14 +90,23 @@ func copied(ev evidence) evidence {
 	return ev
 }
 
-// pick returns the first call of the kind that did something, as its two lines, and takes it out if asked to; the calls
-// after it are numbered anew, so that only what it did is missing.
+// pick returns the first call of the kind that did something to a job that may be tried again, as its two lines, and
+// takes it out if asked to; the calls after it are numbered anew, so that only what it did is missing. (What is missing
+// of jobs in their last attempt, a rescue may have done.)
 func pick(ev evidence, as op, remove bool) (name string, call []line) {
+	again := ev.mayBeTriedAgain()
 	for _, name := range slices.Sorted(maps.Keys(ev.journals)) {
 		lines := ev.journals[name]
 		for i := 1; i < len(lines); i++ {
 			l := lines[i]
-			if l.Op != as || l.Outcome != outcomeOK || len(l.IDs)+len(l.Attempts)+len(lines[i-1].Attempts) == 0 || len(l.Stale) > 0 {
+			if l.Op != as || l.Outcome != outcomeOK || len(l.Stale) > 0 {
+				continue
+			}
+			of := slices.Clone(l.IDs)
+			for _, a := range slices.Concat(l.Attempts, lines[i-1].Attempts) {
+				of = append(of, a.job)
+			}
+			if !slices.ContainsFunc(of, func(id int64) bool { return again[id] }) {
 				continue
 			}
 			call := slices.Clone(lines[i-1 : i+1])
@@ -111,6 +120,24 @@ func pick(ev evidence, as op, remove bool) (name string, call []line) {
 		}
 	}
 	panic("no such call: " + as)
+}
+
+// mayBeTriedAgain lists the jobs of acknowledged enqueues that have many attempts.
+func (ev evidence) mayBeTriedAgain() map[int64]bool {
+	some := map[int64]bool{}
+	for _, lines := range ev.journals {
+		most := 0 // of the enqueue under way
+		for _, l := range lines {
+			if l.Outcome == "" {
+				most = l.Max
+				continue
+			}
+			for _, id := range l.IDs {
+				some[id] = most == manyAttempts
+			}
+		}
+	}
+	return some
 }
 
 // put appends a call to a journal.

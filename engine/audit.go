@@ -78,6 +78,7 @@ var auditChecks = []auditCheck{
 	{"TerminalHasItsReadyRow", "P2", "each end is of a ready row of its own generation that was handed out", "terminal_has_ready_row"},
 	{"StateEndsWithItsAttempt", "P3", "each attempt with a heartbeat or progress is open", "state_ends"},
 	{"WaitingIsOpen", "P3", "an attempt that waits is open, its state says so, and its callback hasn't come", "waiting_is_open"},
+	{"OneRowPerLease", "P3", "no two ready rows of a job have one run lease", "one_row_per_lease"},
 	{"OneOpenClaim", "P3", "at most one attempt of a job is open", "one_open_claim"},
 	{"OpenClaimIsNewest", "P3", "an open attempt is its job's newest", "open_claim_is_newest"},
 	{"OpenClaimKeepsItsSlots", "P2", "the ready generation of an open attempt isn't pruned", "open_claim_keeps_slots"},

@@ -5,10 +5,13 @@
      The parts spread what the tables hold compactly into one row per attempt, closure, position or job. Ranges are cut to
      what a batch can hold, so that a corrupt one doesn't become a billion rows; that it was cut is a violation elsewhere. */}}
 {{/* Children are never analyzed, so that the planner takes each for empty and would go through one for every row of
-     another. Without nested loops it hashes, whatever it believes (hazard 13). */}}
+     another: no nested loops (hazard 13). Of a range it believes the reverse, a thousand rows each, so that it would start
+     workers for them, and prepare for hash tables of a billion rows, in ten thousands of files: no hash joins. What is left
+     sorts what is there. */}}
 {{define "audit_settings"}}
 /* awa:Audit */
-SELECT set_config('jit', 'off', true), set_config('enable_nestloop', 'off', true)
+SELECT set_config('jit', 'off', true), set_config('enable_nestloop', 'off', true), set_config('enable_hashjoin', 'off', true),
+       set_config('max_parallel_workers_per_gather', '0', true)
 {{end}}
 
 {{define "audit_lanes"}}

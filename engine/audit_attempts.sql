@@ -146,6 +146,16 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM ended) looked LEFT JOIN (
          WHERE t.lane_seq IS NOT NULL AND (r.job_id IS DISTINCT FROM t.job_id OR (c.seqs @> t.lane_seq) IS NOT TRUE)) v LIMIT 20) f ON true
 {{end}}
 
+{{/* P3. Of a job's ready rows the one with the highest run lease tells where the job is. Two with one run lease would be two
+     answers. */}}
+{{define "one_row_per_lease_audit"}}
+/* awa:Audit */
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.ready_entries) looked LEFT JOIN (
+    SELECT min(tableoid::regclass::text), min(ready_generation), min(lane_id), job_id,
+           format('%s ready rows have the run lease %s', count(*), run_lease)
+      FROM {{.S}}.ready_entries GROUP BY job_id, run_lease HAVING count(*) > 1 LIMIT 20) f ON true
+{{end}}
+
 {{/* P3, the promise itself; the others say how it is kept. */}}
 {{define "one_open_claim_audit"}}
 /* awa:Audit */

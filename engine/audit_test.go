@@ -173,6 +173,7 @@ var corruptions = []corruption{
 	{"TerminalHasItsReadyRow", "its ready row is of another attempt", []string{`UPDATE %s.done_entries SET run_lease = 2`}},
 	{"TerminalHasItsReadyRow", "counts 3 jobs", []string{`UPDATE %s.receipt_completion_batches SET completed_count = 3`}},
 	{"OneOpenClaim", "job 5: 2 attempts are open: 5/1, 5/2", []string{copyOfClaim3}},
+	{"OneRowPerLease", "job 5: 2 ready rows have the run lease 0", []string{`UPDATE %s.ready_entries SET job_id = 5 WHERE job_id = 6`}},
 	{"OpenClaimIsNewest", "attempt 5/2 is open, and the newest ready row is of attempt 1", []string{copyOfClaim3}},
 	{"OpenClaimKeepsItsSlots", "its ready generation 0 is pruned", []string{`INSERT INTO %s.queue_ring_prunes VALUES (0, 0, now())`}},
 	{"NoJobIsLost", "job 5: position 5 was handed out", []string{`DELETE FROM %s.lease_claim_batches WHERE batch_id = 3`}},

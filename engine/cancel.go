@@ -12,7 +12,7 @@ import (
 type JobResult struct {
 	JobID int64
 	// Err is nil when the call did what it says to this job. ErrWrongState: the job was over, or, for DeleteTerminal,
-	// it isn't. ErrNotFound: there is no such job, or its history was pruned or removed. ErrBusy: it went from place to place, faster than it could be caught. In
+	// it isn't, or, for SetPriority and MoveJob, it doesn't wait. ErrNotFound: there is no such job, or its history was pruned or removed. ErrBusy: it went from place to place, faster than it could be caught. In
 	// each case nothing was changed.
 	Err error
 }
@@ -123,28 +123,33 @@ func (c *canceling) sort(answers map[int64]error) (left []int64) {
 	return left
 }
 
-// at are the jobs found in one kind of place.
-func (c *canceling) at(is string) []foundJob {
-	return slices.DeleteFunc(slices.Clone(c.found), func(w foundJob) bool { return w.is != is })
+// foundAt are the jobs found in one kind of place.
+func foundAt(found []foundJob, is string) []foundJob {
+	return slices.DeleteFunc(slices.Clone(found), func(w foundJob) bool { return w.is != is })
+}
+
+// keysOfLanes are the keys of the lanes in which jobs were found, in the order in which they must be taken.
+func (e *Engine) keysOfLanes(found []foundJob) []int64 {
+	var keys []int64
+	for _, w := range found {
+		keys = append(keys, key(e.cfg.Schema, keyLane, int64(w.receipt.lane)))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // run takes the lanes' locks, as a claim does, before the keys of attempts; then children, claim ring first. Each statement
 // proves under its locks that the jobs are still where they were found.
 func (c *canceling) run(ctx context.Context, t *txn) error {
-	available, running, deferred := c.at(isAvailable), c.at(isRunning), c.at(isDeferred)
+	available, running, deferred := foundAt(c.found, isAvailable), foundAt(c.found, isRunning), foundAt(c.found, isDeferred)
 	if len(available)+len(running)+len(deferred) == 0 {
 		return nil
 	}
-	var keys []int64
-	for _, w := range available {
-		keys = append(keys, key(c.e.cfg.Schema, keyLane, int64(w.receipt.lane)))
-	}
-	slices.Sort(keys)
 	var open openProducer
 	var b pgx.Batch
 	t.queueXid(&b)
 	b.Queue(c.e.sql.get("plan_settings", children{}))
-	b.Queue(c.e.sql.get("lock_keys", children{}), slices.Compact(keys))
+	b.Queue(c.e.sql.get("lock_keys", children{}), c.e.keysOfLanes(available))
 	c.e.queueOpenProducer(&b, &open)
 	if err := send(ctx, t, &b); err != nil {
 		return err
@@ -194,7 +199,7 @@ func (c *canceling) available(b *pgx.Batch, some []foundJob) {
 		for _, w := range byGeneration[g] {
 			lanes, seqs, jobs = append(lanes, w.receipt.lane), append(seqs, w.seq), append(jobs, w.job)
 		}
-		b.Queue(c.e.sql.get("cancel_available", children{Queue: c.e.queue.slot(g)}), g, lanes, seqs, jobs, c.e.now()).Query(c.note)
+		b.Queue(c.e.sql.get("cancel_available", children{Queue: c.e.queue.slot(g)}), g, lanes, seqs, jobs, c.e.now()).Query(noteJobs(c.done))
 	}
 }
 
@@ -210,15 +215,17 @@ func (c *canceling) deferred(b *pgx.Batch, generation int64, some []foundJob) {
 	}
 	at := children{Queue: c.e.queue.slot(generation)}
 	b.Queue(c.e.sql.get("lock_history", at))
-	b.Queue(c.e.sql.get("cancel_deferred", at), generation, jobs, c.e.now()).Query(c.note)
+	b.Queue(c.e.sql.get("cancel_deferred", at), generation, jobs, c.e.now()).Query(noteJobs(c.done))
 }
 
-// note notes the jobs that a statement has cancelled.
-func (c *canceling) note(rows pgx.Rows) error {
-	var job int64
-	_, err := pgx.ForEachRow(rows, []any{&job}, func() error {
-		c.done[job] = true
-		return nil
-	})
-	return err
+// noteJobs notes the jobs for which a statement has done what it was sent for.
+func noteJobs(done map[int64]bool) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var job int64
+		_, err := pgx.ForEachRow(rows, []any{&job}, func() error {
+			done[job] = true
+			return nil
+		})
+		return err
+	}
 }

@@ -21,6 +21,7 @@ type closing struct {
 	messages map[int64]string        // by receipt id; nil where the statement takes none
 	delays   map[int64]time.Duration // by receipt id; nil where the statement takes none
 	closed   map[Receipt]JobState    // what this call closed, and where the jobs went
+	callers  bool                    // in a caller's transaction, which may stay open
 	stateful bool                    // some of their claims have attempts with a state
 }
 
@@ -129,6 +130,11 @@ func (c *closing) run(ctx context.Context) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.results(), nil
+}
+
+// results tells what became of each receipt of the call.
+func (c *closing) results() []Result {
 	results := make([]Result, len(c.receipts))
 	for i, r := range c.receipts {
 		results[i].Receipt = r
@@ -139,7 +145,7 @@ func (c *closing) run(ctx context.Context) ([]Result, error) {
 		}
 		results[i].Err = &Error{Op: c.op, Value: "attempt " + r.String(), Err: ErrStale}
 	}
-	return results, nil
+	return results
 }
 
 // close takes the keys, then the children, and only then looks: whatever another closer committed while this one waited
@@ -172,12 +178,12 @@ func (c *closing) close(ctx context.Context, t *txn) error {
 	for r := range c.closed {
 		over = append(over, r.id())
 	}
-	return c.e.forget(ctx, t, over)
+	return c.e.forget(ctx, t, over, c.callers)
 }
 
 // forget takes away what is told of attempts that this transaction has closed, and the leases of those that have one: found
 // by the attempts, in whatever slot they stand (hazard 6).
-func (e *Engine) forget(ctx context.Context, t *txn, receipts []int64) error {
+func (e *Engine) forget(ctx context.Context, t *txn, receipts []int64, callers bool) error {
 	rows, err := t.Query(ctx, e.sql.get("forget", children{}), receipts)
 	if err != nil {
 		return err
@@ -193,8 +199,38 @@ func (e *Engine) forget(ctx context.Context, t *txn, receipts []int64) error {
 	}); err != nil || len(jobs) == 0 {
 		return err
 	}
+	if callers {
+		return e.releaseIn(ctx, t, jobs, leases)
+	}
 	_, err = t.Exec(ctx, e.sql.get("release", children{}), jobs, leases)
 	return err
+}
+
+// releaseIn takes leases away and locks no other child of the ring than theirs. The attempts' keys are held: a lease that was
+// found stays where it is, and keeps its slot from being pruned.
+func (e *Engine) releaseIn(ctx context.Context, t *txn, jobs, leases []int64) error {
+	look, err := t.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := look.Query(ctx, e.sql.get("find_leases", children{}), jobs, leases)
+	if err != nil {
+		return err
+	}
+	var b pgx.Batch
+	var slot int
+	var job, lease int64
+	_, err = pgx.ForEachRow(rows, []any{&slot, &job, &lease}, func() error {
+		b.Queue(e.sql.get("unpark", children{Lease: slot}), job, lease)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := look.Rollback(ctx); err != nil || b.Len() == 0 {
+		return err
+	}
+	return send(ctx, t, &b)
 }
 
 // comparePlaces orders by claim generation, so that closure rows are written slot by slot.

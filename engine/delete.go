@@ -93,7 +93,7 @@ func (d *deletion) run(ctx context.Context, t *txn) error {
 
 // remove sends the statement for those of the jobs that ended in one way.
 func (d *deletion) remove(b *pgx.Batch, statement string, generation int64, is string, some []foundJob) {
-	some = slices.DeleteFunc(slices.Clone(some), func(w foundJob) bool { return w.is != is })
+	some = foundAt(some, is)
 	if len(some) == 0 {
 		return
 	}
@@ -103,35 +103,29 @@ func (d *deletion) remove(b *pgx.Batch, statement string, generation int64, is s
 	for _, w := range some {
 		lanes, seqs, jobs = append(lanes, w.receipt.lane), append(seqs, w.seq), append(jobs, w.job)
 	}
-	b.Queue(statement, generation, lanes, seqs, jobs).Query(func(rows pgx.Rows) error {
-		var job int64
-		_, err := pgx.ForEachRow(rows, []any{&job}, func() error {
-			d.done[job] = true
-			return nil
-		})
-		return err
-	})
+	b.Queue(statement, generation, lanes, seqs, jobs).Query(noteJobs(d.done))
 }
 
 // jobByJob is an operation on jobs wherever they are. A round notes answers and returns the jobs that moved on, which the next
-// one looks for again; again is the answer to a second mention of a job that the call was good for.
+// one looks for again; it is given no more jobs than one piece of evidence may cover, as a claim is; again is the answer to a second mention of a job that the call was good for.
 func (e *Engine) jobByJob(ctx context.Context, op string, ids []int64, again error, round func(left []int64, answers map[int64]error) ([]int64, error)) ([]JobResult, error) {
 	if len(ids) > maxSweep {
 		return nil, invalid(op, fmt.Sprintf("%d jobs", len(ids)), "at most %d", maxSweep)
 	}
 	answers := map[int64]error{}
-	left := unique(ids)
-	for n := 0; n < ringAttempts && len(left) > 0; n++ {
-		if err := ctx.Err(); err != nil {
-			return nil, fail(op, "", err)
+	for left := range slices.Chunk(unique(ids), receiptsPerBatch) {
+		for n := 0; n < ringAttempts && len(left) > 0; n++ {
+			if err := ctx.Err(); err != nil {
+				return nil, fail(op, "", err)
+			}
+			var err error
+			if left, err = round(left, answers); err != nil {
+				return nil, err
+			}
 		}
-		var err error
-		if left, err = round(left, answers); err != nil {
-			return nil, err
+		for _, id := range left {
+			answers[id] = ErrBusy
 		}
-	}
-	for _, id := range left {
-		answers[id] = ErrBusy
 	}
 	results := make([]JobResult, len(ids))
 	for i, id := range ids {

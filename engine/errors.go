@@ -27,7 +27,7 @@ var (
 	// ErrNotFound: no such job; it never existed, or its history was pruned or removed.
 	ErrNotFound = errors.New("not found")
 	// ErrWrongState: the job is where the operation can do nothing with it: Cancel of one that is over, DeleteTerminal of one
-	// that isn't. Nothing was changed.
+	// that isn't, SetPriority and MoveJob of one that doesn't wait. Nothing was changed.
 	ErrWrongState = errors.New("the job is not in a state for this")
 	// ErrNotInstalled: the schema doesn't exist or is older than this binary; run Migrate.
 	ErrNotInstalled = errors.New("the schema is not installed")
@@ -43,6 +43,8 @@ var (
 	// ErrUniqueBusy: another open transaction has enqueued the same unique key, and didn't end within Unique.MaxWait.
 	// Nothing was written.
 	ErrUniqueBusy = errors.New("another transaction is enqueueing the same unique key")
+	// ErrIsolation: the operation needs a caller's transaction that is READ COMMITTED. Nothing was written.
+	ErrIsolation = errors.New("the transaction must be READ COMMITTED")
 	// ErrUnreachable: no server answered.
 	ErrUnreachable = errors.New("the server can't be reached")
 	// ErrCorrupt: the rows contradict each other; maintenance stops rather than truncate them. Report it.

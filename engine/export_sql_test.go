@@ -17,7 +17,7 @@ func (e *Engine) PlanSettings() string { return e.sql.get("plan_settings", child
 // Statements renders every statement, fragments left out, for children 1 of both rings, reading the slots 0, 1 and 3.
 func (e *Engine) Statements() map[string]string {
 	fragments := map[string]bool{}
-	for _, t := range e.sql.templates.Templates() {
+	for _, t := range templates().Templates() {
 		if t.Tree != nil {
 			for name := range included(t.Root) {
 				fragments[name] = true
@@ -25,7 +25,7 @@ func (e *Engine) Statements() map[string]string {
 		}
 	}
 	texts := map[string]string{}
-	for _, t := range e.sql.templates.Templates() {
+	for _, t := range templates().Templates() {
 		name := t.Name()
 		if fragments[name] || strings.HasSuffix(name, ".sql") {
 			continue

@@ -68,8 +68,7 @@ func (e *Engine) Job(ctx context.Context, id int64) (Job, error) {
 		var b pgx.Batch
 		b.Queue(e.sql.get("no_jit", children{}))
 		b.Queue(e.sql.get("job", children{}), id).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&j.State, &j.Queue, &j.Priority, &j.Kind, &j.Args,
-				&j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.DeadlineAt, &j.HeartbeatAt, &j.Percent, &j.Message, &j.Metadata, &j.Callback, &j.TimeoutAt, &j.FinalizedAt, &j.RunAt, &errs)
+			return row.Scan(j.columns(&errs)...)
 		})
 		err := send(ctx, tx, &b)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -84,4 +83,12 @@ func (e *Engine) Job(ctx context.Context, id int64) (Job, error) {
 		return Job{}, fail(op, fmt.Sprintf("job %d", id), err)
 	}
 	return j, nil
+}
+
+// columns are where the columns of a job go, in the order in which statements tell of one; the error history goes beside it.
+func (j *Job) columns(errs *[]byte) []any {
+	return []any{
+		&j.State, &j.Queue, &j.Priority, &j.Kind, &j.Args, &j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.DeadlineAt,
+		&j.HeartbeatAt, &j.Percent, &j.Message, &j.Metadata, &j.Callback, &j.TimeoutAt, &j.FinalizedAt, &j.RunAt, errs,
+	}
 }

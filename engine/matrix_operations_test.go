@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,6 +21,8 @@ type matrixOperation struct {
 // matrixOperations in the order of the file. Sweeps are given time and budget enough to take what they may.
 var matrixOperations = []matrixOperation{
 	{"Complete", func(s *subject) string { return s.closes(s.Complete(s.t.Context(), []engine.Receipt{s.receipt})) }},
+	{"CompleteTx", func(s *subject) string { return s.completesTx(pgx.Tx.Commit) }},
+	{"CompleteTx rolled back", func(s *subject) string { return s.completesTx(pgx.Tx.Rollback) }},
 	{"Fail", func(s *subject) string {
 		return s.closes(s.Fail(s.t.Context(), []engine.Failure{{Receipt: s.receipt, Message: "m"}}))
 	}},
@@ -118,6 +122,21 @@ var matrixOperations = []matrixOperation{
 		s.must(err)
 		return string(out.Status)
 	}},
+	{"TrimKeys", func(s *subject) string {
+		keys := func() int {
+			return one[int](s.t, s.bundle, fmt.Sprintf("SELECT count(*) FROM %%s.unique_claims WHERE job_id = %d", s.id))
+		}
+		before := keys()
+		_, err := s.TrimKeys(s.t.Context()) // those of the cells before, too
+		s.must(err)
+		switch {
+		case before == 0:
+			return "no key"
+		case keys() == 0:
+			return "trimmed"
+		}
+		return "kept"
+	}},
 	{"TrimLedger", func(s *subject) string {
 		_, err := s.TrimLedger(s.t.Context()) // how many rows it drops depends on the cells before
 		return label(err)
@@ -166,7 +185,35 @@ var matrixOperations = []matrixOperation{
 		s.must(err)
 		return fmt.Sprintf("%d claimed", len(attempts))
 	}},
+	{"SetPriority", func(s *subject) string {
+		results, err := s.Engine.SetPriority(s.t.Context(), []int64{s.id}, 1)
+		s.must(err)
+		return label(results[0].Err)
+	}},
+	{"MoveJob", func(s *subject) string {
+		there := &subject{bundle: s.bundle, t: s.t, queue: "elsewhere"}
+		s.must(s.RegisterQueue(s.t.Context(), there.queue))
+		base := there.counts()
+		results, err := s.Engine.MoveJob(s.t.Context(), []int64{s.id}, there.queue)
+		s.must(err)
+		if results[0].Err == nil {
+			s.queue, s.base = there.queue, base // it is counted there now
+		}
+		return label(results[0].Err)
+	}},
 	{"Job", func(s *subject) string { return s.describe() }},
+	{"ListJobs", func(s *subject) string {
+		all, err := s.Engine.ListJobs(s.t.Context(), engine.JobFilter{IDs: []int64{s.id}}, engine.JobPage{Limit: 10})
+		s.must(err)
+		j, err := s.Engine.Job(s.t.Context(), s.id)
+		switch {
+		case errors.Is(err, engine.ErrNotFound) && len(all) == 0:
+			return "none"
+		case err == nil && len(all) == 1 && reflect.DeepEqual(all[0], j):
+			return "as Job"
+		}
+		return fmt.Sprintf("%+v, and Job says %+v", all, j)
+	}},
 	{"Counts", func(s *subject) string {
 		now := s.counts()
 		for name, n := range now {
@@ -199,6 +246,17 @@ func (s *subject) closes(results []engine.Result, err error) string {
 		return label(err)
 	}
 	return label(results[0].Err)
+}
+
+// completesTx completes in a transaction, and ends that.
+func (s *subject) completesTx(end func(pgx.Tx, context.Context) error) string {
+	tx, err := s.pool.Begin(s.t.Context())
+	s.must(err)
+	told := s.closes(s.CompleteTx(s.t.Context(), tx, s.receipt))
+	if err := end(tx, s.t.Context()); err != nil {
+		s.t.Fatalf("%s, then %v", told, err)
+	}
+	return told
 }
 
 func (s *subject) rescues(out engine.RescueOutcome, err error) string {

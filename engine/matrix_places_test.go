@@ -54,6 +54,7 @@ var matrixPlaces = []matrixPlace{
 	{"available", "rescued", func(s *subject) { s.runs(nil); s.rescued() }},
 	{"available", "rescued-local", func(s *subject) { s.runs(ownClaim); s.rescued() }},
 	{"available", "promoted", func(s *subject) { s.runs(nil); s.retried(); s.promoted() }},
+	{"available", "moved", func(s *subject) { s.runs(nil); s.rescued(); s.prioritise(s.t, 3, s.id) }},
 	{"available", "retried-failed", func(s *subject) { s.runs(nil); s.fails(); s.retriesFailed() }},
 	{"available", "retried-dlq", func(s *subject) { s.held(nil); s.fails(); s.retriesFromDLQ() }},
 

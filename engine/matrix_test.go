@@ -208,15 +208,15 @@ func (s *subject) drain(state string) bool {
 		s.purges() // nothing but that ends it
 	}
 	for range 12 { // laps of the smallest rings
-		queue, err := s.PruneQueue(ctx, 0)
-		s.must(err)
-		claims, err := s.PruneClaims(ctx)
-		s.must(err)
 		q, err := s.RotateQueue(ctx)
 		s.must(err)
 		c, err := s.RotateClaims(ctx)
 		s.must(err)
 		_, err = s.RotateLeases(ctx)
+		s.must(err)
+		queue, err := s.PruneQueue(ctx, 0)
+		s.must(err)
+		claims, err := s.PruneClaims(ctx)
 		s.must(err)
 		if out, err := s.PruneLeases(ctx); err != nil || out.Status == engine.PruneSkippedActive {
 			s.t.Errorf("the leases: %+v, %v", out, err)

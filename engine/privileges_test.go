@@ -53,6 +53,32 @@ func (b *bundle) role(t *testing.T, heading string) string {
 	return role
 }
 
+// Every operation, as the runtime role, on a job in each state: it answers as the matrix says.
+func TestRuntimeRoleRunsEveryOperation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one operation at a time: the race detector finds nothing here that it doesn't elsewhere")
+	}
+	t.Parallel()
+	want, err := readMatrix(matrixText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := setup(t)
+	b.pool = connect(t, 4, set("role", b.role(t, "Runtime")))
+	b.Engine = b.open(t, b.pool)
+	places := map[string]bool{
+		"available/new": true, "running/compact-state": true, "waiting/local": true, "failed/wide": true, "dlq/failed": true,
+	}
+	audited := map[cell]bool{}
+	for _, op := range matrixOperations {
+		for _, p := range matrixPlaces {
+			if got := want[op.name][p.name()]; places[p.name()] && b.try(t, op, p, audited) != got {
+				t.Errorf("%s of %s doesn't answer: %s", op.name, p.name(), got)
+			}
+		}
+	}
+}
+
 // An auditor reads everything and changes nothing.
 func TestAuditorRole(t *testing.T) {
 	t.Parallel()
@@ -93,6 +119,11 @@ func TestRuntimeRole(t *testing.T) {
 	b.failAll(t, b.claimNew(t, "q", 1))
 	if out, err := b.MoveToDLQ(ctx, engine.FailedJobs{Queue: "q"}, 1); err != nil || len(out.Moved) != 1 {
 		t.Error(out, err)
+	}
+	for name, trim := range map[string]func(context.Context) (int, error){"ledger": b.TrimLedger, "keys": b.TrimKeys} {
+		if _, err := trim(ctx); err != nil {
+			t.Errorf("trim the %s: %v", name, err)
+		}
 	}
 	b.wantAudit(t)
 	for _, r := range rings { // a holder of another role is named, too

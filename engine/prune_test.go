@@ -34,6 +34,59 @@ func TestPruneSkipsWhatIsActive(t *testing.T) {
 	b.wantCounts(t, "q", engine.Counts{PrunedCompleted: 2})
 }
 
+// However often it is tried, no prune takes an open attempt's slots, in either shape; a failed row of the same slots moves
+// nothing meanwhile. Once the attempt is over, one prune takes each, and only that of the queue ring carries.
+func TestManyPrunesOfAnOpenAttempt(t *testing.T) {
+	t.Parallel()
+	for _, shape := range []struct {
+		name string
+		own  bool
+	}{{"compact", false}, {"local", true}} {
+		t.Run(shape.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			params := jobs("q", 2)
+			params[0].OwnClaim, params[1].OwnClaim = shape.own, shape.own
+			if _, err := b.EnqueueMany(t.Context(), params); err != nil {
+				t.Fatal(err)
+			}
+			attempts := b.claim(t, "q", 2)
+			b.failAll(t, attempts[:1])
+			for _, r := range rings {
+				b.wantRotate(t, r, engine.Rotated, 1)
+			}
+			prunes := func() (queue, claims, leases engine.PruneOutcome) {
+				queue, err := b.PruneQueue(t.Context(), time.Hour)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if claims, err = b.PruneClaims(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if leases, err = b.PruneLeases(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				return queue, claims, leases
+			}
+			for range 50 {
+				queue, claims, _ := prunes()
+				if queue.Status != engine.PruneSkippedActive || claims.Status != engine.PruneSkippedActive || queue.CarriedFailedRows != 0 {
+					t.Fatalf("queue %+v, claims %+v", queue, claims)
+				}
+			}
+			b.complete(t, attempts[1:])
+			queue, claims, leases := prunes()
+			if queue.Status != engine.Pruned || queue.CarriedFailedRows != 1 || claims.Status != engine.Pruned {
+				t.Errorf("queue %+v, claims %+v", queue, claims)
+			}
+			if claims.CarriedFailedRows+leases.CarriedFailedRows != 0 {
+				t.Errorf("claims %+v, leases %+v", claims, leases)
+			}
+			b.wantAudit(t)
+		})
+	}
+}
+
 // A rescued attempt is closed in its own claim slot, and its job goes on in the current queue slot: both old slots are
 // spent then.
 func TestPruneBehindARescue(t *testing.T) {

@@ -266,7 +266,7 @@ func (s *sweep) close(ctx context.Context, t *txn, tr *track) (moved bool, err e
 			}
 		}
 	}
-	return moved, s.e.forget(ctx, t, over)
+	return moved, s.e.forget(ctx, t, over, false)
 }
 
 // readyGenerations returns the ready generations of places, each once, ascending.

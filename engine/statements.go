@@ -39,21 +39,19 @@ type statementData struct {
 // Incarnation tells one life of the server from the next.
 func (statementData) Incarnation() string { return incarnation }
 
+// templates are those of all operations. They are parsed once: a program may open many engines.
+var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(sqlFiles, "*.sql")) })
+
 // statements renders templates for one schema. Safe for concurrent use.
 type statements struct {
-	schema    string
-	templates *template.Template
+	schema string
 
 	mu   sync.RWMutex
 	text map[string]string // by name and children; bounded by the numbers of slots and rings
 }
 
 func newStatements(schema string) *statements {
-	return &statements{
-		schema:    pgx.Identifier{schema}.Sanitize(),
-		templates: template.Must(template.ParseFS(sqlFiles, "*.sql")),
-		text:      map[string]string{},
-	}
+	return &statements{schema: pgx.Identifier{schema}.Sanitize(), text: map[string]string{}}
 }
 
 // get returns the text of a statement.
@@ -66,7 +64,7 @@ func (s *statements) get(name string, c children) string {
 		return text
 	}
 	var b strings.Builder
-	if err := s.templates.ExecuteTemplate(&b, name, statementData{S: s.schema, children: c}); err != nil {
+	if err := templates().ExecuteTemplate(&b, name, statementData{S: s.schema, children: c}); err != nil {
 		panic(fmt.Sprintf("statement %s: %v", name, err)) // our bug: every template is rendered by a test
 	}
 	text = strings.TrimSpace(b.String())

@@ -38,6 +38,26 @@ SELECT s.before FROM (SELECT current_setting('lock_timeout') AS before, set_conf
 SELECT set_config('lock_timeout', $1::text, true)
 {{end}}
 
+{{/* Rows of jobs of which nothing is left, among the next $2 after $1, a job. In one statement, in which every table stands by
+     name: its snapshot is taken when the locks on all of them are held, so that a job that a prune carries on isn't missed
+     between its old row and its new one (hazard 10). Nobody is waited for, and so nobody is waited for in a circle: a
+     producer that has the row locked takes it over itself. */}}
+{{define "trim_keys"}}
+/* awa:TrimKeys */
+WITH batch AS MATERIALIZED (
+    SELECT job_id FROM {{.S}}.unique_claims WHERE job_id > $1::bigint ORDER BY job_id LIMIT $2::integer
+), gone AS MATERIALIZED (
+    SELECT u.job_id FROM {{.S}}.unique_claims u JOIN batch USING (job_id)
+     WHERE NOT EXISTS (SELECT FROM (SELECT job_id FROM {{.S}}.ready_entries UNION ALL SELECT job_id FROM {{.S}}.deferred_jobs
+                                    UNION ALL SELECT job_id FROM {{.S}}.done_entries UNION ALL SELECT job_id FROM {{.S}}.dlq_entries) p
+                        WHERE p.job_id = u.job_id)
+       FOR UPDATE OF u SKIP LOCKED
+), trimmed AS (
+    DELETE FROM {{.S}}.unique_claims u USING gone g WHERE u.job_id = g.job_id RETURNING u.job_id
+)
+SELECT (SELECT max(job_id) FROM batch), (SELECT count(*) FROM trimmed)
+{{end}}
+
 {{/* Of jobs that have ended, those that may live again: jobs without a key, and those that still hold theirs. The rows are
      locked, so that nobody takes a key over from a job that is just made live; whoever is doing so has won already (hazard
      32, B116). */}}

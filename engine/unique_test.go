@@ -387,3 +387,54 @@ func TestUniqueAndRetryFailed(t *testing.T) {
 	}
 	b.wantAudit(t)
 }
+
+// The row of a key stays for as long as anything of its job does, since it may live again, and goes then. The key itself is
+// free before. A row that somebody is taking over at this moment is left to him: trimming waits for nobody (P7).
+func TestTrimKeys(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	trim := func(want int) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // where it waits after all
+		defer cancel()
+		if n, err := b.TrimKeys(ctx); err != nil || n != want {
+			t.Fatalf("%d keys trimmed, %v, want %d", n, err, want)
+		}
+	}
+	keyed := func(kind string) func(*engine.JobParams) { return func(j *engine.JobParams) { j.Kind = kind } }
+	trim(0)
+	b.hold(t, "held", true)
+	b.newUniqueJob(t, once(keyed("dlq"), func(j *engine.JobParams) { j.Queue = "held" }))
+	b.failAll(t, b.claim(t, "held", 1))
+	b.newUniqueJob(t, once(keyed("scheduled"), func(j *engine.JobParams) { j.RunAt = b.clock.now().Add(time.Hour) }))
+	for _, kind := range []string{"completed", "failed", "carried"} {
+		b.newUniqueJob(t, once(keyed(kind)))
+	}
+	attempts := b.claim(t, "q", 3)
+	b.complete(t, attempts[:1])
+	b.failAll(t, attempts[1:2])
+	b.clock.advance(time.Minute)
+	b.failAll(t, attempts[2:])
+	trim(0)
+	for _, r := range rings {
+		b.wantRotate(t, r, engine.Rotated, 1)
+	}
+	if out, err := b.PruneQueue(t.Context(), 30*time.Second); err != nil || out.CarriedFailedRows != 1 {
+		t.Fatal(out, err)
+	}
+	held := begin(t, b.pool, "read committed") // a producer who is about to take the first free key over
+	if _, err := held.Exec(t.Context(), b.sql(`SELECT FROM %s.unique_claims WHERE job_id = $1 FOR UPDATE`), attempts[0].Receipt.JobID()); err != nil {
+		t.Fatal(err)
+	}
+	trim(1)
+	if err := held.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	trim(1)
+	if n := one[int](t, b, `SELECT count(*) FROM %s.unique_claims`); n != 3 {
+		t.Errorf("%d keys are left, want those of the DLQ, the scheduled and the carried job", n)
+	}
+	b.newUniqueJob(t, once(keyed("completed")))
+	trim(0)
+	b.wantAudit(t)
+}

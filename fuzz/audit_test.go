@@ -11,6 +11,7 @@ import (
 // unseen are the model's invariants that no session can ask of a database, with the reason.
 var unseen = map[string]string{
 	"UncommittedIsUnseen":          "rows that aren't committed show to nobody",
+	"ClosingIsOpen":                "a closure that isn't committed shows to nobody",
 	"OldSnapshotStaysOutOfTheRing": "a committed row doesn't tell its transaction's isolation level",
 	"OpenProducerKeepsItsSlot":     "rows that aren't committed show to nobody",
 }

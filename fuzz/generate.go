@@ -27,6 +27,7 @@ var weights = []struct {
 	{"Enqueue", 5},
 	{"Claim", 7},
 	{"Complete", 5},
+	{"CompleteTx", 4},
 	{"Fail", 3},
 	{"Retry", 4},
 	{"Snooze", 2},
@@ -40,10 +41,10 @@ var weights = []struct {
 	{"RescueDeadline", 3},
 	{"RotateQueue", 5},
 	{"RotateClaims", 5},
-	{"RotateLeases", 1},
+	{"RotateLeases", 2},
 	{"PruneQueue", 6},
 	{"PruneClaims", 6},
-	{"PruneLeases", 1},
+	{"PruneLeases", 2},
 	{"Begin", 3},
 	{"EnqueueTx", 9},
 	{"Commit", 1},
@@ -55,11 +56,15 @@ var weights = []struct {
 	{"RetryFromDLQ", 4},
 	{"PurgeDLQ", 4},
 	{"DeleteTerminal", 2},
+	{"SetPriority", 3},
+	{"MoveJob", 3},
 	{"PauseQueue", 1},
 	{"ResumeQueue", 3},
 	{"TrimLedger", 2},
+	{"TrimKeys", 2},
 	{"Counts", 2},
-	{"Job", 3},
+	{"Job", 4},
+	{"ListJobs", 1},
 	{"Reopen", 1},
 }
 
@@ -77,6 +82,10 @@ func (g *generator) possible(s model.Store) []string {
 			}
 		case "EnqueueTx", "Commit", "Rollback":
 			if len(s.Txs()) == 0 {
+				continue
+			}
+		case "CompleteTx":
+			if len(g.attempts) == 0 || len(readCommitted(s)) == 0 {
 				continue
 			}
 		case "Complete", "Fail", "Retry", "Snooze", "Heartbeat", "Progress", "Park", "Resume":
@@ -99,29 +108,80 @@ func (g *generator) possible(s model.Store) []string {
 			if s.Vars().Paused == 0 {
 				continue
 			}
-		case "Job", "Cancel", "DeleteTerminal":
+		case "Job", "Cancel", "DeleteTerminal", "SetPriority", "MoveJob", "ListJobs":
 			if s.Vars().NextJob == 1 {
 				continue
 			}
 		}
-		names = append(names, slices.Repeat([]string{w.name}, w.weight*urgency(s, w.name)*emphasis(g.theme, w.name))...)
+		times := w.weight * g.urgency(s, w.name)
+		if idle(s, w.name) {
+			times = 1
+		}
+		names = append(names, slices.Repeat([]string{w.name}, times*emphasis(g.theme, w.name))...)
 	}
 	return names
 }
 
+// readCommitted are the open transactions that may complete.
+func readCommitted(s model.Store) []int {
+	var txs []int
+	for _, tx := range s.Txs() {
+		if tx.Isolation == model.ReadCommitted {
+			txs = append(txs, tx.ID)
+		}
+	}
+	return txs
+}
+
+// completes says whether an open transaction has completed attempts.
+func completes(s model.Store) bool {
+	return slices.ContainsFunc(s.Txs(), func(tx model.TxRow) bool { return len(s.ClosedByTx(tx.ID)) > 0 })
+}
+
 // urgency makes more of moments that don't come often: a spent slot that only an open producer keeps, or that holds failed
-// rows; somebody who waits.
-func urgency(s model.Store, name string) int {
+// rows; somebody who waits, and has waited for too long; a queue whose failures are held.
+func (g *generator) urgency(s model.Store, name string) int {
 	leases := s.Vars().Leases
 	switch {
 	case name == "PruneQueue" && (heldByProducer(s) || carries(s)):
 		return 5
-	case name == "Resume" && len(s.Leases()) > 0, name == "Park" && hasEarly(s):
+	case (name == "Resume" || name == "Job" || name == "Park" && g.theme == themeWaits) && len(s.Leases()) > 0, name == "Park" && hasEarly(s):
 		return 2
+	case name == "CallbackTimeout" && slices.ContainsFunc(s.Leases(), func(l model.LeaseRow) bool { return l.Timeout != 0 && l.Timeout <= g.now }):
+		return 6
 	case name == "RotateLeases" && len(s.Leases()) > 0, name == "PruneLeases" && leases.Sealed(leases.Pruned):
 		return 5
+	case name == "RescueStale" && len(s.Leases()) > 0:
+		return 3 // those who wait give no sign of life
+	case (name == "Commit" || name == "Rollback") && completes(s):
+		return 3 // else others wait, and are passed over, for most of the sequence
+	case (name == "RescueStale" || name == "RescueDeadline" || name == "Heartbeat") && completes(s):
+		return 4
+	case name == "CompleteTx" && !completes(s):
+		return 5
+	case name == "SetDLQ" && g.theme == themeOperator && s.Policy(0).DLQ == 0:
+		return 4
 	}
 	return 1
+}
+
+// idle says that an operation would find nothing to do. That is an answer, too, but one that comes often enough.
+func idle(s model.Store, name string) bool {
+	v := s.Vars()
+	switch name {
+	case "PruneQueue":
+		return !v.Queue.Sealed(v.Queue.Pruned)
+	case "PruneClaims":
+		return !v.Claims.Sealed(v.Claims.Pruned)
+	case "PruneLeases":
+		return !v.Leases.Sealed(v.Leases.Pruned)
+	case "Complete", "CompleteTx", "Fail", "Retry", "Snooze", "Heartbeat", "Progress", "Park", "RescueStale", "RescueDeadline", "RotateLeases":
+		for range s.OpenClaims() {
+			return false
+		}
+		return true
+	}
+	return false
 }
 
 // heldByProducer says whether the oldest sealed slot is kept by uncommitted rows alone.
@@ -192,13 +252,13 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	case "Claim":
 		return model.Claim{Queue: queue(), Limit: small("limit", 3), Now: g.now}
 	case "RescueStale":
-		return model.RescueStale{Older: rapid.IntRange(0, 4).Draw(t, "older"), Limit: small("limit", 4), Now: g.now}
+		return model.RescueStale{Older: rapid.IntRange(0, 4).Draw(t, "older"), Limit: g.drawBudget(t, s), Now: g.now}
 	case "Heartbeat":
 		return model.Heartbeat{Attempts: g.drawAttempts(t, s), Now: g.now}
 	case "Progress":
 		return g.drawProgress(t, s)
 	case "RescueDeadline":
-		return model.RescueDeadline{Limit: small("limit", 4), Now: g.now}
+		return model.RescueDeadline{Limit: g.drawBudget(t, s), Now: g.now}
 	case "RotateQueue":
 		return model.RotateQueue{Now: g.now}
 	case "RotateClaims":
@@ -221,11 +281,24 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	}
 }
 
+// drawBudget is a sweep's limit. A sweep goes on where the last one stopped, and comes to what that one passed alive, or found
+// busy, when it has been all the way round: with a limit it doesn't take the oldest then, as the model's does. So there it has
+// room for all.
+func (g *generator) drawBudget(t *rapid.T, s model.Store) int {
+	limit := rapid.IntRange(1, 4).Draw(t, "limit")
+	if len(s.AttemptStates()) > 0 || completes(s) {
+		return 1_000
+	}
+	return limit
+}
+
 // drawEnd draws what ends attempts or jobs, or has no arguments.
 func (g *generator) drawEnd(t *rapid.T, s model.Store, name string) model.Action {
 	switch name {
 	case "Complete":
 		return model.Complete{Attempts: g.drawAttempts(t, s), Now: g.now}
+	case "CompleteTx":
+		return model.CompleteTx{Tx: pick(t, "tx", readCommitted(s)), Attempts: g.drawAttempts(t, s), Now: g.now}
 	case "Fail":
 		return model.Fail{Attempts: g.drawAttempts(t, s), Now: g.now}
 	case "Retry":
@@ -247,7 +320,7 @@ func (g *generator) drawEnd(t *rapid.T, s model.Store, name string) model.Action
 	}
 }
 
-// drawOperator draws what an operator does with jobs that have ended, or what has no arguments.
+// drawOperator draws what an operator does with jobs that have ended or that wait, or what has no arguments.
 func (g *generator) drawOperator(t *rapid.T, s model.Store, name string) model.Action {
 	switch name {
 	case "MoveToDLQ":
@@ -264,6 +337,12 @@ func (g *generator) drawOperator(t *rapid.T, s model.Store, name string) model.A
 			a.Older = pick(t, "older", []int{1, max(g.now-held.At, 1), max(g.now-held.At-1, 1)})
 		}
 		return a
+	case "ListJobs":
+		return g.drawList(t, s)
+	case "SetPriority":
+		return model.SetPriority{Jobs: g.drawWaiting(t, s), Priority: pick(t, "priority", []int{2, 2, 1, 3, 4})}
+	case "MoveJob":
+		return model.MoveJob{Jobs: g.drawWaiting(t, s), Queue: pick(t, "queue", g.world.Queues)}
 	case "DeleteTerminal":
 		a := model.DeleteTerminal{}
 		for range rapid.IntRange(1, 3).Draw(t, "how many") {
@@ -275,6 +354,41 @@ func (g *generator) drawOperator(t *rapid.T, s model.Store, name string) model.A
 	}
 }
 
+// drawWaiting draws a few jobs that are available, or any.
+func (g *generator) drawWaiting(t *rapid.T, s model.Store) (few []int) {
+	var available []int
+	for lane := range s.Config().Lanes() {
+		for e := range s.Waiting(lane) {
+			available = append(available, e.Job)
+		}
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "how many") {
+		if len(available) > 0 && pick(t, "available", []bool{true, true, false}) {
+			few = append(few, pick(t, "job", available))
+		} else {
+			few = append(few, g.drawJob(t, s))
+		}
+	}
+	return few
+}
+
+// drawList draws a page of jobs, chosen in none of the ways or in some.
+func (g *generator) drawList(t *rapid.T, s model.Store) model.ListJobs {
+	a := model.ListJobs{OldestFirst: rapid.IntRange(0, 1).Draw(t, "oldest first"), Limit: rapid.IntRange(1, 5).Draw(t, "limit")}
+	states := []model.JobState{
+		"", "", model.JobAvailable, model.JobScheduled, model.JobRetryable, model.JobRunning, model.JobWaiting, model.JobCompleted, model.JobFailed, model.JobCancelled, model.JobDLQ,
+	}
+	a.State = string(pick(t, "state", states))
+	a.Queue = pick(t, "queue", append([]string{"", ""}, g.world.Queues...))
+	if rapid.Bool().Draw(t, "a later page") {
+		a.After = g.drawJob(t, s)
+	}
+	if pick(t, "by id", []bool{false, false, true}) {
+		a.Jobs = []int{g.drawJob(t, s), g.drawJob(t, s)}
+	}
+	return a
+}
+
 // drawEnded draws a job that has ended, or any.
 func (g *generator) drawEnded(t *rapid.T, s model.Store) int {
 	if ends := s.Terminals(); len(ends) > 0 && pick(t, "ended", []bool{true, true, false}) {
@@ -284,17 +398,25 @@ func (g *generator) drawEnded(t *rapid.T, s model.Store) int {
 }
 
 // alike are the operations without arguments.
-var alike = map[string]model.Action{"Reopen": model.Reopen{}, "TrimLedger": model.TrimLedger{}}
+var alike = map[string]model.Action{"Reopen": model.Reopen{}, "TrimLedger": model.TrimLedger{}, "TrimKeys": model.TrimKeys{}}
 
 func (g *generator) withKey(t *rapid.T, a model.Enqueue) model.Action {
 	a.Unique, a.Held = g.key(t)
 	return a
 }
 
-// withKeyTx leaves out transactions whose snapshot is too old to see who holds a key.
+// withKeyTx leaves out transactions whose snapshot is too old to see who holds a key. A key that another one has taken is
+// drawn more often than chance would.
 func (g *generator) withKeyTx(t *rapid.T, s model.Store, a model.EnqueueTx) model.Action {
-	if open, _ := s.Tx(a.Tx); open.Isolation == model.ReadCommitted {
-		a.Unique, a.Held = g.key(t)
+	if open, _ := s.Tx(a.Tx); open.Isolation != model.ReadCommitted {
+		return a
+	}
+	a.Unique, a.Held = g.key(t)
+	for _, u := range s.Uniques() {
+		if u.Tx != 0 && u.Tx != a.Tx && rapid.Bool().Draw(t, "same key") {
+			a.Unique, a.Held = u.Key, u.Held
+			break
+		}
 	}
 	return a
 }
@@ -339,22 +461,36 @@ func (g *generator) drawProgress(t *rapid.T, s model.Store) model.Action {
 	return model.Progress{Attempts: g.drawAttempts(t, s)[:1], Percent: percent, Now: g.now}
 }
 
-// drawJob draws any job, or one of the few that are deferred, held or over.
+// drawJob draws any job, or one of the few that are deferred, held, running, waiting or over.
 func (g *generator) drawJob(t *rapid.T, s model.Store) int {
-	if waits := s.Leases(); len(waits) > 0 && rapid.Bool().Draw(t, "waiting") {
-		return pick(t, "job", waits).Job
+	var running []int
+	for c := range s.OpenClaims() {
+		running = append(running, c.Job)
 	}
-	from := pick(t, "from", []string{"all", "all", "all", "deferred", "deferred", "held", "ended"})
-	if deferred := s.DeferredRows(); len(deferred) > 0 && from == "deferred" {
-		return pick(t, "job", deferred).Job
+	kinds := [][]int{nil, nil}
+	for _, few := range [][]int{
+		jobs(s.DeferredRows(), func(d model.DeferredRow) int { return d.Job }),
+		jobs(s.DLQRows(), func(d model.DLQRow) int { return d.Job }),
+		jobs(s.Leases(), func(l model.LeaseRow) int { return l.Job }),
+		jobs(s.Terminals(), func(e model.TerminalRow) int { return e.Job }),
+		running,
+	} {
+		if len(few) > 0 {
+			kinds = append(kinds, few)
+		}
 	}
-	if held := s.DLQRows(); len(held) > 0 && from == "held" {
-		return pick(t, "job", held).Job
-	}
-	if ended := s.Terminals(); len(ended) > 0 && from == "ended" {
-		return pick(t, "job", ended).Job
+	if few := pick(t, "from", kinds); few != nil {
+		return pick(t, "job", few)
 	}
 	return rapid.IntRange(1, s.Vars().NextJob-1).Draw(t, "job")
+}
+
+func jobs[R any](rows []R, job func(R) int) []int {
+	ids := make([]int, len(rows))
+	for i, r := range rows {
+		ids[i] = job(r)
+	}
+	return ids
 }
 
 // drawAttempts draws one to four attempts, open ones by preference, with repetitions and dead ones among them.

@@ -98,24 +98,45 @@ func (r *run) compare(ctx context.Context) error {
 	return nil
 }
 
-// finish asks, at the end of a sequence, what every reader may ask: the counts of each queue, and the audit. Drawn in its midst
-// they would take the place of what changes something.
+// finish asks, at the end of a sequence, what every reader may ask: all jobs, page by page from either end, the counts of
+// each queue, and the audit. Drawn in its midst they would take the place of what changes something.
 func (r *run) finish(ctx context.Context) error {
+	for _, oldestFirst := range []int{0, 1} {
+		page := model.ListJobs{OldestFirst: oldestFirst, Limit: 3}
+		for {
+			answer, err := r.ask(ctx, page)
+			if err != nil {
+				return err
+			}
+			jobs := answer.(model.Listed).Jobs
+			if len(jobs) < page.Limit {
+				break
+			}
+			page.After = jobs[len(jobs)-1].Job
+		}
+	}
 	for _, queue := range r.system.world.Queues {
-		ask := model.CountsOf{Queue: queue}
-		expected, err := model.Apply(r.store, ask)
-		if err != nil {
+		if _, err := r.ask(ctx, model.CountsOf{Queue: queue}); err != nil {
 			return err
-		}
-		answer, err := r.doer.apply(ctx, ask)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil || !sameAnswer(expected, answer) {
-			return r.differ("", "%s at the end: model %s, engine %v (%v)", ask, expected, answer, err)
 		}
 	}
 	return r.audit(ctx)
+}
+
+// ask compares the answers to a question that changes nothing, and returns the model's.
+func (r *run) ask(ctx context.Context, a model.Action) (model.Result, error) {
+	expected, err := model.Apply(r.store, a)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := r.doer.apply(ctx, a)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil || !sameAnswer(expected, answer) {
+		return nil, r.differ("", "%s at the end: model %s, engine %v (%v)", a, expected, answer, err)
+	}
+	return expected, nil
 }
 
 // audit asks the engine's own audit, at the end of a sequence: what it finds in rows that equal the model's is a fault of
@@ -139,13 +160,34 @@ func (r *run) differ(diff, format string, args ...any) error {
 	return &Difference{Step: len(r.story), What: fmt.Sprintf(format, args...), Diff: diff, Story: r.story}
 }
 
-// shapes are those of the ends that a deletion is about to remove: each is removed in a way of its own.
+// shapes are those of the ends that a deletion is about to remove, and of jobs that are about to be moved: each has a way of
+// its own.
 func (r *run) shapes(a model.Action) (shapes []string) {
-	d, ok := a.(model.DeleteTerminal)
-	if !ok {
-		return nil
+	switch a := a.(type) {
+	case model.SetPriority:
+		return r.waits(a.Jobs)
+	case model.MoveJob:
+		return r.waits(a.Jobs)
+	case model.DeleteTerminal:
+		return r.ends(a.Jobs)
 	}
-	for _, job := range d.Jobs {
+	return nil
+}
+
+// waits are the places where jobs wait that are about to be moved.
+func (r *run) waits(jobs []int) (shapes []string) {
+	for _, job := range jobs {
+		if d, ok := r.store.Deferred(job); ok && d.Tx == 0 {
+			shapes = append(shapes, "deferred")
+		} else if e, ok := r.store.NewestEntry(job); ok && e.Waiting() {
+			shapes = append(shapes, "available")
+		}
+	}
+	return shapes
+}
+
+func (r *run) ends(jobs []int) (shapes []string) {
+	for _, job := range jobs {
 		switch t, ended := r.store.Terminal(job); {
 		case ended && t.State == model.Completed:
 			shapes = append(shapes, "compact")
@@ -178,17 +220,7 @@ func (r *run) count(a model.Action, result model.Result) {
 	case model.JobView:
 		r.counts[a.Name()+" "+string(res.State)]++
 	case model.Claimed:
-		switch claim, ok := a.(model.Claim); {
-		case len(res.Handouts) > 0:
-			r.counts[a.Name()+" some"]++
-		case ok && r.store.Vars().Pauses(r.store.Config(), claim.Queue):
-			r.counts[a.Name()+" paused"]++
-		}
-		for _, h := range res.Handouts {
-			if c, ok := r.store.Claim(h.ID()); ok && c.Local != 0 {
-				r.counts[a.Name()+" row-local"]++
-			}
-		}
+		r.countClaim(a, res)
 	case model.Closed:
 		for _, at := range res.Attempts {
 			_, outcome, _ := strings.Cut(at.String(), ":")
@@ -198,13 +230,17 @@ func (r *run) count(a model.Action, result model.Result) {
 			}
 		}
 	case model.Cancellation:
-		for _, job := range res.Jobs {
-			r.counts[a.Name()+" "+string(job.Answer)]++
+		r.countJobs(a, res.Jobs)
+	case model.Listed:
+		if len(res.Jobs) > 0 {
+			r.counts[a.Name()+" some"]++
+		} else {
+			r.counts[a.Name()+" none"]++
 		}
+	case model.Relocation:
+		r.countJobs(a, res.Jobs)
 	case model.Deletion:
-		for _, job := range res.Jobs {
-			r.counts[a.Name()+" "+string(job.Answer)]++
-		}
+		r.countJobs(a, res.Jobs)
 	case model.Moved:
 		r.counts[a.Name()+" jobs"] += len(res.Jobs)
 	case model.Purged:
@@ -213,8 +249,33 @@ func (r *run) count(a model.Action, result model.Result) {
 		r.counts[a.Name()+" requeued"] += res.Requeued
 		r.counts[a.Name()+" failed"] += res.Failed
 		r.counts[a.Name()+" dlq"] += res.DLQ
+		r.counts[a.Name()+" busy"] += res.Busy
 	case model.Promoted:
 		r.counts[a.Name()+" jobs"] += len(res.Jobs)
+	case model.Trimmed:
+		r.counts[a.Name()+" rows"] += res.Rows
+	}
+}
+
+// countJobs counts the answers of an operation that has one for each job.
+func (r *run) countJobs(a model.Action, jobs []model.CancelledJob) {
+	for _, job := range jobs {
+		r.counts[a.Name()+" "+string(job.Answer)]++
+	}
+}
+
+// countClaim counts what a claim handed out.
+func (r *run) countClaim(a model.Action, res model.Claimed) {
+	switch claim, ok := a.(model.Claim); {
+	case len(res.Handouts) > 0:
+		r.counts[a.Name()+" some"]++
+	case ok && r.store.Vars().Pauses(r.store.Config(), claim.Queue):
+		r.counts[a.Name()+" paused"]++
+	}
+	for _, h := range res.Handouts {
+		if c, ok := r.store.Claim(h.ID()); ok && c.Local != 0 {
+			r.counts[a.Name()+" row-local"]++
+		}
 	}
 }
 

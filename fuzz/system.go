@@ -96,6 +96,12 @@ func (s *system) runnable(a model.Action) bool {
 		return s.knowJobs(a.Jobs)
 	case model.DeleteTerminal:
 		return s.knowJobs(a.Jobs)
+	case model.ListJobs:
+		return s.knowJobs(a.Jobs) && a.After <= len(s.jobs)
+	case model.SetPriority:
+		return s.knowJobs(a.Jobs)
+	case model.MoveJob:
+		return s.knowJobs(a.Jobs)
 	}
 	return true
 }
@@ -150,7 +156,7 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 		return model.OK{}, err
 	case model.EnqueueTx:
 		s.at(a.Now)
-		jobs := unique(jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit), a.Unique, a.Held)
+		jobs := WithKey(jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit), a.Unique, a.Held, time.Millisecond)
 		if a.Unique != 0 {
 			answers, err := e.EnqueueUniqueTx(ctx, s.txs[a.Tx], jobs...)
 			return s.told(answers, err)
@@ -171,6 +177,10 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 	case model.Complete:
 		s.at(a.Now)
 		results, err := e.Complete(ctx, s.receiptsOf(a.Attempts))
+		return closed(a.Attempts, results, engine.JobCompleted), err
+	case model.CompleteTx:
+		s.at(a.Now)
+		results, err := e.CompleteTx(ctx, s.txs[a.Tx], s.receiptsOf(a.Attempts)...)
 		return closed(a.Attempts, results, engine.JobCompleted), err
 	case model.Fail:
 		s.at(a.Now)
@@ -206,8 +216,9 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 func (s *system) progress(ctx context.Context, e *engine.Engine, a model.Progress) (any, error) {
 	s.at(a.Now)
 	err := e.Progress(ctx, s.receipts[a.Attempts[0]], engine.ProgressReport{Percent: a.Percent})
-	told := model.Closed{Attempts: []model.ClosedAttempt{{ID: a.Attempts[0], Stale: engine.Stale(err)}}}
-	if engine.Stale(err) {
+	closing := errors.Is(err, engine.ErrClosing)
+	told := model.Closed{Attempts: []model.ClosedAttempt{{ID: a.Attempts[0], Stale: engine.Stale(err), Closing: closing}}}
+	if engine.Stale(err) || closing {
 		err = nil
 	}
 	return told, err
@@ -227,17 +238,11 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 	case model.RescueStale:
 		s.at(a.Now)
 		out, err := e.RescueStale(ctx, seconds(a.Older), a.Limit)
-		if err == nil && out.Busy > 0 {
-			err = fmt.Errorf("rescue found %d attempts busy, but nobody closes any", out.Busy)
-		}
-		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed, DLQ: out.DLQ}, err
+		return rescued(out), err
 	case model.RescueDeadline:
 		s.at(a.Now)
 		out, err := e.RescueDeadline(ctx, a.Limit)
-		if err == nil && out.Busy > 0 {
-			err = fmt.Errorf("the sweep found %d attempts busy, but nobody closes any", out.Busy)
-		}
-		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed, DLQ: out.DLQ}, err
+		return rescued(out), err
 	case model.RotateQueue:
 		s.at(a.Now)
 		out, err := e.RotateQueue(ctx)
@@ -255,6 +260,9 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		return model.OK{}, e.PauseQueue(ctx, a.Queue)
 	case model.ResumeQueue:
 		return model.OK{}, e.ResumeQueue(ctx, a.Queue)
+	case model.TrimKeys:
+		n, err := e.TrimKeys(ctx)
+		return model.Trimmed{Rows: n}, err
 	case model.TrimLedger:
 		_, err := e.TrimLedger(ctx)
 		return model.OK{}, err
@@ -278,12 +286,12 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		if errors.Is(err, engine.ErrNotFound) {
 			return model.JobView{State: model.JobNotFound}, nil
 		}
-		return model.JobView{State: model.JobState(j.State), Lease: int(j.RunLease), Attempt: j.Attempt, Timeout: deadline(j.TimeoutAt)}, err
+		return view(j), err
 	}
 	return s.operate(ctx, e, a)
 }
 
-// operate runs what an operator does with jobs that have ended.
+// operate runs what an operator does with jobs that have ended or that wait.
 func (s *system) operate(ctx context.Context, e *engine.Engine, a model.Action) (any, error) {
 	switch a := a.(type) {
 	case model.SetDLQ:
@@ -300,11 +308,43 @@ func (s *system) operate(ctx context.Context, e *engine.Engine, a model.Action) 
 		s.at(a.Now)
 		purged, err := e.PurgeDLQ(ctx, engine.HeldJobs{OlderThan: seconds(a.Older), IDs: s.ids(a.Jobs)}, a.Limit)
 		return model.Purged{Jobs: s.namesOf(purged)}, err
+	case model.ListJobs:
+		return s.list(ctx, e, a)
+	case model.SetPriority:
+		results, err := e.SetPriority(ctx, s.ids(a.Jobs), a.Priority)
+		return model.Relocation(Cancellation(a.Jobs, results)), err
+	case model.MoveJob:
+		results, err := e.MoveJob(ctx, s.ids(a.Jobs), a.Queue)
+		return model.Relocation(Cancellation(a.Jobs, results)), err
 	case model.DeleteTerminal:
 		results, err := e.DeleteTerminal(ctx, s.ids(a.Jobs))
 		return model.Deletion(Cancellation(a.Jobs, results)), err
 	}
 	return nil, fmt.Errorf("the engine's side doesn't know %s", a)
+}
+
+// list names the jobs of a page as the model does. Ids are given in the order of the model's numbers.
+func (s *system) list(ctx context.Context, e *engine.Engine, a model.ListJobs) (any, error) {
+	page := engine.JobPage{Limit: a.Limit, OldestFirst: a.OldestFirst == 1}
+	if a.After != 0 {
+		page.After = s.jobs[a.After-1]
+	}
+	which := engine.JobFilter{Queue: a.Queue, IDs: s.ids(a.Jobs)}
+	if a.State != "" {
+		which.States = []engine.JobState{engine.JobState(a.State)}
+	}
+	all, err := e.ListJobs(ctx, which, page)
+	var r model.Listed
+	for _, j := range all {
+		lane, _ := s.world.Config().Lane(j.Queue, j.Priority)
+		r.Jobs = append(r.Jobs, model.ListedJob{Job: s.names[j.ID], Lane: lane, JobView: view(j)})
+	}
+	return r, err
+}
+
+// view is a job in the model's words.
+func view(j engine.Job) model.JobView {
+	return model.JobView{State: model.JobState(j.State), Lease: int(j.RunLease), Attempt: j.Attempt, Timeout: deadline(j.TimeoutAt)}
 }
 
 func (s *system) retrials(a model.Retry) (all []engine.Retrial) {
@@ -321,7 +361,7 @@ func (s *system) snoozings(a model.Snooze) (all []engine.Snoozing) {
 	return all
 }
 
-// Cancellation tells results of Cancel, or of DeleteTerminal, in the model's words, in the order of the request.
+// Cancellation tells results of Cancel, or of another call that answers job by job, in the model's words, in the order of the request.
 func Cancellation(asked []int, results []engine.JobResult) model.Cancellation {
 	var r model.Cancellation
 	for i, res := range results {
@@ -357,7 +397,7 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // enqueue takes the three ways in turn: one job alone, many by COPY.
 func (s *system) enqueue(ctx context.Context, e *engine.Engine, a model.Enqueue) (any, error) {
-	jobs := unique(jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit), a.Unique, a.Held)
+	jobs := WithKey(jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit), a.Unique, a.Held, time.Millisecond)
 	if a.Count > 1 {
 		ids, err := e.EnqueueMany(ctx, jobs)
 		return s.enqueued(ids, err)
@@ -396,12 +436,12 @@ func (s *system) told(answers []engine.Enqueued, err error) (any, error) {
 	return s.enqueued(ids, err)
 }
 
-// unique gives the jobs a key, unless it is 0: in their arguments.
-func unique(jobs []engine.JobParams, key, held int) []engine.JobParams {
+// WithKey gives the jobs a unique key, unless it is 0: in their arguments. The wait for another producer of it is bounded.
+func WithKey(jobs []engine.JobParams, key, held int, wait time.Duration) []engine.JobParams {
 	if key == 0 {
 		return jobs
 	}
-	u := engine.Unique{Args: true, MaxWait: time.Millisecond}
+	u := engine.Unique{Args: true, MaxWait: wait}
 	if held&model.HeldCompleted != 0 {
 		u.HeldIn = append(u.HeldIn, engine.JobCompleted)
 	}
@@ -470,8 +510,9 @@ func closed(asked []model.AttemptID, results []engine.Result, to engine.JobState
 	var r model.Closed
 	for i, res := range results {
 		r.Attempts = append(r.Attempts, model.ClosedAttempt{
-			ID: asked[i], Stale: engine.Stale(res.Err), Failed: res.Err == nil && res.State == engine.JobFailed && to != engine.JobFailed,
-			DLQ: res.Err == nil && res.State == engine.JobDLQ,
+			ID: asked[i], Stale: engine.Stale(res.Err), Closing: errors.Is(res.Err, engine.ErrClosing),
+			Failed: res.Err == nil && res.State == engine.JobFailed && to != engine.JobFailed,
+			DLQ:    res.Err == nil && res.State == engine.JobDLQ,
 		})
 	}
 	return r

@@ -14,12 +14,12 @@ const (
 	themeOperator = "operators" // what people do by hand
 )
 
-var themes = []string{themeAll, themeLife, themeWaits, themeOperator}
+var themes = []string{themeAll, themeLife, themeWaits, themeWaits, themeOperator}
 
 // aside are the operations that a theme may leave out.
 var aside = map[string][]string{
-	themeWaits:    {"Park", "Resume", "CallbackTimeout", "RotateLeases", "PruneLeases"},
-	themeOperator: {"SetDLQ", "MoveToDLQ", "RetryFromDLQ", "PurgeDLQ", "DeleteTerminal", "PauseQueue", "ResumeQueue"},
+	themeWaits:    {"Park", "Resume", "CallbackTimeout", "RotateLeases", "PruneLeases", "SetDLQ"},
+	themeOperator: {"SetDLQ", "MoveToDLQ", "RetryFromDLQ", "PurgeDLQ", "DeleteTerminal", "PauseQueue", "ResumeQueue", "SetPriority", "MoveJob"},
 }
 
 // maxAttempts are how many attempts a job gets; few where it is to use them up.
@@ -35,14 +35,16 @@ func emphasis(theme, name string) int {
 	switch {
 	case theme == themeAll:
 		return 1
-	case theme == themeOperator && (name == "SetDLQ" || name == "RescueDeadline" || name == "RescueStale"):
+	case theme == themeOperator && (name == "SetDLQ" || name == "RescueStale"):
 		return 3 // an attempt of such a queue that is the job's last, and that a sweep ends, is rare enough
+	case theme == themeOperator && name == "RescueDeadline":
+		return 5
 	}
-	for of, names := range aside {
+	if slices.Contains(aside[theme], name) {
+		return 2
+	}
+	for _, names := range aside {
 		if slices.Contains(names, name) {
-			if of == theme {
-				return 2
-			}
 			return 0
 		}
 	}

@@ -56,6 +56,11 @@ func (g *generator) drawResume(t *rapid.T, s model.Store) model.Action {
 		l := pick(t, "wait", waits)
 		return model.Resume{Attempt: l.ID(), Token: l.Token, Now: g.now}
 	}
+	for _, told := range s.AttemptStates() {
+		if told.Callback != 0 && rapid.Bool().Draw(t, "again") {
+			return model.Resume{Attempt: told.ID(), Token: told.Callback, Now: g.now}
+		}
+	}
 	return model.Resume{Attempt: g.drawAttempts(t, s)[0], Token: g.drawToken(t), Now: g.now}
 }
 
@@ -80,10 +85,7 @@ func (s *system) wait(ctx context.Context, e *engine.Engine, a model.Action) (an
 	case model.CallbackTimeout:
 		s.at(a.Now)
 		out, err := e.CallbackTimeout(ctx, a.Limit)
-		if err == nil && out.Busy > 0 {
-			err = fmt.Errorf("the sweep found %d attempts busy, but nobody closes any", out.Busy)
-		}
-		return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed, DLQ: out.DLQ}, true, err
+		return rescued(out), true, err
 	case model.RotateLeases:
 		s.at(a.Now)
 		out, err := e.RotateLeases(ctx)
@@ -120,4 +122,9 @@ func ResumeAnswer(status engine.ResumeStatus, err error) (model.WaitAnswer, erro
 		return model.WaitStale, nil
 	}
 	return model.WaitAnswer(status), err
+}
+
+// rescued is a sweep's answer in the model's terms.
+func rescued(out engine.RescueOutcome) model.RescuedCount {
+	return model.RescuedCount{Requeued: out.Requeued, Failed: out.Failed, DLQ: out.DLQ, Busy: out.Busy}
 }

@@ -21,15 +21,24 @@ const Infinite = 1 << 40
 //   - other times are 0: a closed claim's no rule reads; a failed row's is read only under a retention, which
 //     is 0 or [Infinite] here; that of a job in the DLQ by a purge, which takes all of them here;
 //   - seqs and receipts are ranks;
-//   - a batch number is 1: rules only ask whether there is one.
+//   - a batch number is its rank where callers complete, since a batch is theirs as a whole; else it is 1: other rules only
+//     ask whether there is one. When a caller completed is 0, like other times of what is over.
 //
 // So two states are one when a job was handed out at time 3 and another at 7, or at 1 and 2; they are two when the
 // later was handed out first. A rescue with its cutoff in between is offered to both, and means the same.
 //
 // A test applies every offered action to a state and to its normal form and compares.
-func (f *Flat) Normalize() {
+func (f *Flat) Normalize(b *Bounds) {
 	f.rankSeqs()
 	f.rankReceipts()
+	f.vars.NextBatch = 2
+	if b.completesInTransactions() {
+		f.vars.NextBatch = 1 + f.rankBatches()
+	} else {
+		for i := range f.claims {
+			f.claims[i].Batch = 1
+		}
+	}
 	for i := range f.entries {
 		f.entries[i].Batch = min(f.entries[i].Batch, 1)
 	}
@@ -55,7 +64,6 @@ func (f *Flat) Normalize() {
 	timeouts.sort()
 	for i := range f.claims {
 		c := &f.claims[i]
-		c.Batch = 1
 		if c.Outcome == Open {
 			c.ClaimedAt = times.rank(c.ClaimedAt)
 			if c.Deadline != 0 {
@@ -64,6 +72,7 @@ func (f *Flat) Normalize() {
 		} else {
 			c.ClaimedAt, c.Deadline = 0, 0
 		}
+		c.ClosedAt = 0
 	}
 	for i := range f.states {
 		if a := &f.states[i]; a.Heartbeat != 0 { // an early callback alone is none
@@ -82,7 +91,6 @@ func (f *Flat) Normalize() {
 		f.dlq[i].FinalizedAt, f.dlq[i].At = 0, 0
 	}
 	f.rankDue()
-	f.vars.NextBatch = 2
 }
 
 // rankDue numbers the deferred jobs in the order of their promotion: ..., -1, 0 for those that are due,

@@ -86,6 +86,18 @@ type Complete struct {
 	Now      int
 }
 
+// CompleteTx completes attempts in a caller's transaction: they are done if and only if it commits. Until then it keeps the
+// claims that it closes something of to itself: who else would close, park or resume there waits, which is to say that it is
+// disabled; a sweep passes them over, and a heartbeat says so.
+//
+// The answer is [Closed]. Disabled when the transaction isn't open, when it isn't READ COMMITTED (a snapshot from before can't
+// see who closed what), and where it would wait.
+type CompleteTx struct {
+	Tx       int
+	Attempts []AttemptID
+	Now      int
+}
+
 // Fail closes attempts whose work failed for good, and answers as [Complete] does.
 type Fail struct {
 	Attempts []AttemptID
@@ -256,14 +268,46 @@ type PauseQueue struct {
 // ResumeQueue ends what PauseQueue began.
 type ResumeQueue struct{ Queue string }
 
+// SetPriority gives jobs that wait, available, scheduled or retryable, another priority of their queue: each comes to the end
+// of its new lane, in the order of the request. One that has it already keeps its place.
+//
+// The answer is [Relocation], job by job. Disabled without such a priority.
+type SetPriority struct {
+	Jobs     []int
+	Priority int
+}
+
+// MoveJob puts jobs that wait into another queue, at the priority that they have. Otherwise it is like [SetPriority].
+//
+// The answer is [Relocation], job by job. Disabled without such a queue.
+type MoveJob struct {
+	Jobs  []int
+	Queue string
+}
+
 // TrimLedger forgets what no operation asks for any more: nothing that a state tells of. The answer is [OK].
 type TrimLedger struct{}
+
+// TrimKeys forgets the unique keys of jobs of which nothing is left. The answer is [Trimmed].
+type TrimKeys struct{}
 
 // CountsOf asks for a queue's counts; its text name is Counts. The answer is [Counts].
 type CountsOf struct{ Queue string }
 
 // JobOf asks where a job is; its text name is Job. The answer is a [JobView], also for a job that never was.
 type JobOf struct{ Job int }
+
+// ListJobs asks for jobs by what they are: those that have all that is given, up to Limit of them, in the order of their
+// numbers and after the job After, the highest first unless OldestFirst is 1.
+//
+// The answer is [Listed]. Disabled with a limit less than 1, a negative After, or without such a queue.
+type ListJobs struct {
+	State, Queue string
+	Jobs         []int
+	After        int
+	OldestFirst  int
+	Limit        int
+}
 
 // Reopen is a new process: what it remembered (claim cursors, registered queues) is lost. All of that is hints,
 // so the state doesn't change, and what the engine does next must not either.

@@ -10,6 +10,13 @@ func (a Cancel) apply(s Store) (Result, error) {
 	return r, nil
 }
 
+// isOver says whether a job has ended, or failed and is held for an operator.
+func isOver(s Store, job int) bool {
+	_, ended := s.Terminal(job)
+	_, held := s.DLQ(job)
+	return ended || held
+}
+
 // cancel looks for the job as [JobOf] does. Every place has a way of its own: what waits outside of the ring is taken out
 // and needs a body of its own; a position of the ring is spent, though nobody was handed it; an attempt is closed.
 func cancel(s Store, job, now int) CancelAnswer {
@@ -23,10 +30,7 @@ func cancel(s Store, job, now int) CancelAnswer {
 		})
 		return CancelOK
 	}
-	if _, ended := s.Terminal(job); ended {
-		return CancelWrongState
-	}
-	if _, held := s.DLQ(job); held {
+	if isOver(s, job) {
 		return CancelWrongState
 	}
 	e, ok := s.NewestEntry(job)

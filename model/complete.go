@@ -35,6 +35,8 @@ func Closes(a Action) (attempts []AttemptID, ok bool) {
 	switch a := a.(type) {
 	case Complete:
 		return a.Attempts, true
+	case CompleteTx:
+		return a.Attempts, true
 	case Fail:
 		return a.Attempts, true
 	case Retry:
@@ -52,12 +54,12 @@ func closeAll(s Store, attempts []AttemptID, end func(ClaimRow) JobState) Result
 	var r Closed
 	for _, id := range attempts {
 		claim, ok := s.Claim(id)
-		stale := !ok || claim.Outcome != Open
+		stale := !ok || claim.Outcome != Open || claim.Tx != 0 // by this very transaction: others wait
 		var to JobState
 		if !stale {
 			to = end(claim)
 		}
-		r.Attempts = append(r.Attempts, ClosedAttempt{id, stale, to == JobFailed, to == JobDLQ})
+		r.Attempts = append(r.Attempts, ClosedAttempt{ID: id, Stale: stale, Failed: to == JobFailed, DLQ: to == JobDLQ})
 	}
 	return r
 }

@@ -34,6 +34,10 @@ type Bounds struct {
 	// Tokens are how many callbacks each attempt may wait for, Timeout how long a wait may take; every park is tried without
 	// one, too.
 	Tokens, Timeout int
+	// KeyHeld are the terminal states in which a job keeps the one unique key that all jobs have then. None: no job has a key.
+	KeyHeld []int
+	// Moves is the run_lease from which a job that is available isn't moved any more, since each move makes it one more.
+	Moves int
 	// PutOffs is the run_lease from which an attempt is neither retried nor snoozed any more.
 	PutOffs int
 
@@ -44,6 +48,11 @@ type Bounds struct {
 
 	// Batches also closes all known attempts in one call, open ones and others, the newest mentioned twice.
 	Batches bool
+}
+
+// completesInTransactions: a batch of claims can be a transaction's.
+func (b *Bounds) completesInTransactions() bool {
+	return b.OpenTransactions > 0 && (len(b.Actions) == 0 || slices.Contains(b.Actions, "CompleteTx"))
 }
 
 // Enabled lists what may be tried next, always in the same order. Each action can be applied; one that is
@@ -84,7 +93,12 @@ type offer struct {
 	actions []Action
 }
 
-func (o *offer) add(a Action) { o.actions = append(o.actions, a) }
+// add leaves out what would wait for a transaction.
+func (o *offer) add(a Action) {
+	if waitsFor(o.store, a) == 0 {
+		o.actions = append(o.actions, a)
+	}
+}
 
 // allows says whether a name is offered at all.
 func (o *offer) allows(name string) bool {
@@ -107,8 +121,14 @@ func (o *offer) producers() {
 			o.eachJob(func(e Enqueue) {
 				o.add(EnqueueTx{
 					Tx: tx.ID, Queue: e.Queue, Priority: e.Priority, Count: e.Count, Attempts: e.Attempts, RunAt: e.RunAt, Now: e.Now, Limit: e.Limit,
+					Unique: e.Unique, Held: e.Held,
 				})
 			})
+		}
+		if o.allows("CompleteTx") && tx.Isolation == ReadCommitted {
+			for _, c := range o.store.Claims() {
+				o.add(CompleteTx{Tx: tx.ID, Attempts: []AttemptID{c.ID()}, Now: o.now})
+			}
 		}
 		if o.allows("Commit") {
 			o.add(Commit{tx.ID})
@@ -136,11 +156,23 @@ func (o *offer) eachJob(visit func(Enqueue)) {
 						at = o.later
 					}
 					for _, limit := range o.limits() {
-						visit(Enqueue{Queue: queue, Priority: priority, Count: 1, Attempts: attempts, RunAt: at, Now: o.now, Limit: limit})
+						o.eachKey(Enqueue{Queue: queue, Priority: priority, Count: 1, Attempts: attempts, RunAt: at, Now: o.now, Limit: limit}, visit)
 					}
 				}
 			}
 		}
+	}
+}
+
+// eachKey visits a job without a key, or with the one key and each way of keeping it.
+func (o *offer) eachKey(e Enqueue, visit func(Enqueue)) {
+	if len(o.bounds.KeyHeld) == 0 {
+		visit(e)
+		return
+	}
+	for _, held := range o.bounds.KeyHeld {
+		e.Unique, e.Held = 1, held
+		visit(e)
 	}
 }
 
@@ -320,6 +352,26 @@ func (o *offer) operator() {
 	for job := 1; job < o.vars.NextJob && o.allows("DeleteTerminal"); job++ {
 		o.add(DeleteTerminal{Jobs: []int{job}})
 	}
+	o.moves()
+}
+
+// moves: every job to every lane.
+func (o *offer) moves() {
+	for job := 1; job < o.vars.NextJob; job++ {
+		if e, ok := o.store.NewestEntry(job); ok && e.Waiting() && e.Lease >= o.bounds.Moves {
+			continue
+		}
+		for _, priority := range o.bounds.Priorities {
+			if o.allows("SetPriority") {
+				o.add(SetPriority{[]int{job}, priority})
+			}
+		}
+		for _, queue := range o.bounds.Queues {
+			if o.allows("MoveJob") {
+				o.add(MoveJob{[]int{job}, queue})
+			}
+		}
+	}
 }
 
 // rescues: a cutoff matters by which open claims are older than it, so one behind each of their times is every cutoff
@@ -363,6 +415,9 @@ func (o *offer) readers() {
 			o.add(JobOf{job})
 		}
 	}
+	if o.allows("ListJobs") {
+		o.add(ListJobs{Limit: 2 * o.bounds.Jobs})
+	}
 	for _, queue := range o.bounds.Queues {
 		if o.allows("PauseQueue") {
 			o.add(PauseQueue{queue, o.now})
@@ -373,6 +428,9 @@ func (o *offer) readers() {
 	}
 	if o.allows("TrimLedger") {
 		o.add(TrimLedger{})
+	}
+	if o.allows("TrimKeys") {
+		o.add(TrimKeys{})
 	}
 	if o.allows("Reopen") {
 		o.add(Reopen{})

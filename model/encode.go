@@ -80,6 +80,8 @@ func (c *ClaimRow) numbers(visit func(*int)) {
 	visit(&c.ClaimedAt)
 	c.Outcome.number(visit)
 	visit(&c.Local)
+	visit(&c.Tx)
+	visit(&c.ClosedAt)
 	visit(&c.Deadline)
 }
 

@@ -103,6 +103,7 @@ func (a Commit) apply(s Store) (Result, error) {
 		s.PutDeferred(d)
 	}
 	commitUniques(s, a.Tx)
+	commitClosed(s, a.Tx)
 	s.DropTx(a.Tx)
 	return OK{}, nil
 }
@@ -121,6 +122,7 @@ func (a Rollback) apply(s Store) (Result, error) {
 	for _, u := range uniquesOfTx(s, a.Tx) {
 		s.DropUnique(u)
 	}
+	reopenClosed(s, a.Tx)
 	s.DropTx(a.Tx)
 	return OK{}, nil
 }

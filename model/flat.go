@@ -233,6 +233,10 @@ func (f *Flat) DeferredOfTx(tx int) []DeferredRow {
 	return slices.Collect(where(f.deferred, func(d DeferredRow) bool { return d.Tx == tx }))
 }
 
+func (f *Flat) ClosedByTx(tx int) []ClaimRow {
+	return slices.Collect(where(f.claims, func(c ClaimRow) bool { return c.Tx == tx }))
+}
+
 func (f *Flat) TerminalsIn(gen int) iter.Seq[TerminalRow] {
 	return where(f.terminals, func(t TerminalRow) bool { return t.Gen == gen })
 }

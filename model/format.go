@@ -81,6 +81,12 @@ func (a *Complete) keys(k keys) {
 	k.number("now", &a.Now)
 }
 
+func (a *CompleteTx) keys(k keys) {
+	k.number("tx", &a.Tx)
+	k.attempts("attempts", &a.Attempts)
+	k.number("now", &a.Now)
+}
+
 func (a *Fail) keys(k keys) {
 	k.attempts("attempts", &a.Attempts)
 	k.number("now", &a.Now)
@@ -188,6 +194,16 @@ func (a *PurgeDLQ) keys(k keys) {
 	k.number("now", &a.Now)
 }
 
+func (a *SetPriority) keys(k keys) {
+	k.optionalJobs("jobs", &a.Jobs)
+	k.number("priority", &a.Priority)
+}
+
+func (a *MoveJob) keys(k keys) {
+	k.optionalJobs("jobs", &a.Jobs)
+	k.word("queue", &a.Queue)
+}
+
 func (a *DeleteTerminal) keys(k keys) { k.optionalJobs("jobs", &a.Jobs) }
 
 func (a *PruneClaims) keys(k keys) { k.number("now", &a.Now) }
@@ -195,6 +211,16 @@ func (a *PruneLeases) keys(k keys) { k.number("now", &a.Now) }
 func (a *CountsOf) keys(k keys)    { k.word("queue", &a.Queue) }
 func (a *JobOf) keys(k keys)       { k.number("job", &a.Job) }
 func (*TrimLedger) keys(keys)      {}
+func (*TrimKeys) keys(keys)        {}
+
+func (a *ListJobs) keys(k keys) {
+	k.optionalWord("state", &a.State)
+	k.optionalWord("queue", &a.Queue)
+	k.optionalJobs("jobs", &a.Jobs)
+	k.optionalNumber("after", &a.After)
+	k.optionalNumber("oldest_first", &a.OldestFirst)
+	k.number("limit", &a.Limit)
+}
 
 func (a *PauseQueue) keys(k keys) {
 	k.word("queue", &a.Queue)
@@ -212,6 +238,7 @@ func (Rollback) Name() string        { return "Rollback" }
 func (Promote) Name() string         { return "Promote" }
 func (Claim) Name() string           { return "Claim" }
 func (Complete) Name() string        { return "Complete" }
+func (CompleteTx) Name() string      { return "CompleteTx" }
 func (Fail) Name() string            { return "Fail" }
 func (Heartbeat) Name() string       { return "Heartbeat" }
 func (Progress) Name() string        { return "Progress" }
@@ -235,10 +262,14 @@ func (MoveToDLQ) Name() string       { return "MoveToDLQ" }
 func (RetryFromDLQ) Name() string    { return "RetryFromDLQ" }
 func (PurgeDLQ) Name() string        { return "PurgeDLQ" }
 func (DeleteTerminal) Name() string  { return "DeleteTerminal" }
+func (SetPriority) Name() string     { return "SetPriority" }
+func (MoveJob) Name() string         { return "MoveJob" }
 func (TrimLedger) Name() string      { return "TrimLedger" }
+func (TrimKeys) Name() string        { return "TrimKeys" }
 func (PauseQueue) Name() string      { return "PauseQueue" }
 func (ResumeQueue) Name() string     { return "ResumeQueue" }
 func (CountsOf) Name() string        { return "Counts" }
+func (ListJobs) Name() string        { return "ListJobs" }
 func (JobOf) Name() string           { return "Job" }
 func (Reopen) Name() string          { return "Reopen" }
 
@@ -250,6 +281,7 @@ func (a Rollback) String() string        { return line(a.Name(), a.keys) }
 func (a Promote) String() string         { return line(a.Name(), a.keys) }
 func (a Claim) String() string           { return line(a.Name(), a.keys) }
 func (a Complete) String() string        { return line(a.Name(), a.keys) }
+func (a CompleteTx) String() string      { return line(a.Name(), a.keys) }
 func (a Fail) String() string            { return line(a.Name(), a.keys) }
 func (a Heartbeat) String() string       { return line(a.Name(), a.keys) }
 func (a Progress) String() string        { return line(a.Name(), a.keys) }
@@ -273,10 +305,14 @@ func (a MoveToDLQ) String() string       { return line(a.Name(), a.keys) }
 func (a RetryFromDLQ) String() string    { return line(a.Name(), a.keys) }
 func (a PurgeDLQ) String() string        { return line(a.Name(), a.keys) }
 func (a DeleteTerminal) String() string  { return line(a.Name(), a.keys) }
+func (a SetPriority) String() string     { return line(a.Name(), a.keys) }
+func (a MoveJob) String() string         { return line(a.Name(), a.keys) }
 func (a TrimLedger) String() string      { return line(a.Name(), a.keys) }
+func (a TrimKeys) String() string        { return line(a.Name(), a.keys) }
 func (a PauseQueue) String() string      { return line(a.Name(), a.keys) }
 func (a ResumeQueue) String() string     { return line(a.Name(), a.keys) }
 func (a CountsOf) String() string        { return line(a.Name(), a.keys) }
+func (a ListJobs) String() string        { return line(a.Name(), a.keys) }
 func (a JobOf) String() string           { return line(a.Name(), a.keys) }
 func (a Reopen) String() string          { return line(a.Name(), a.keys) }
 
@@ -291,6 +327,7 @@ var parsers = map[string]func(*lineReader) Action{
 	"Promote":         parser((*Promote).keys),
 	"Claim":           parser((*Claim).keys),
 	"Complete":        parser((*Complete).keys),
+	"CompleteTx":      parser((*CompleteTx).keys),
 	"Fail":            parser((*Fail).keys),
 	"Heartbeat":       parser((*Heartbeat).keys),
 	"Progress":        parser((*Progress).keys),
@@ -314,10 +351,14 @@ var parsers = map[string]func(*lineReader) Action{
 	"RetryFromDLQ":    parser((*RetryFromDLQ).keys),
 	"PurgeDLQ":        parser((*PurgeDLQ).keys),
 	"DeleteTerminal":  parser((*DeleteTerminal).keys),
+	"SetPriority":     parser((*SetPriority).keys),
+	"MoveJob":         parser((*MoveJob).keys),
 	"TrimLedger":      parser((*TrimLedger).keys),
+	"TrimKeys":        parser((*TrimKeys).keys),
 	"PauseQueue":      parser((*PauseQueue).keys),
 	"ResumeQueue":     parser((*ResumeQueue).keys),
 	"Counts":          parser((*CountsOf).keys),
+	"ListJobs":        parser((*ListJobs).keys),
 	"Job":             parser((*JobOf).keys),
 	"Reopen":          parser((*Reopen).keys),
 }

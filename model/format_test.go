@@ -65,8 +65,16 @@ func anyAction(t *rapid.T) model.Action {
 		return model.PauseQueue{Queue: queue(), Now: number("now")}
 	case "ResumeQueue":
 		return model.ResumeQueue{Queue: queue()}
+	case "ListJobs":
+		return model.ListJobs{State: queue(), Queue: queue(), Jobs: []int{number("job")}, After: number("after"), OldestFirst: number("oldest"), Limit: number("limit")}
+	case "SetPriority":
+		return model.SetPriority{Jobs: []int{number("job"), number("job")}, Priority: number("priority")}
+	case "MoveJob":
+		return model.MoveJob{Jobs: []int{number("job"), number("job")}, Queue: queue()}
 	case "TrimLedger":
 		return model.TrimLedger{}
+	case "TrimKeys":
+		return model.TrimKeys{}
 	case "Reopen":
 		return model.Reopen{}
 	default:
@@ -107,6 +115,8 @@ func anyEnd(t *rapid.T, name string) model.Action {
 		return model.Progress{Attempts: attempts(), Percent: number("percent"), Now: number("now")}
 	case "Complete":
 		return model.Complete{Attempts: attempts(), Now: number("now")}
+	case "CompleteTx":
+		return model.CompleteTx{Tx: number("tx"), Attempts: attempts(), Now: number("now")}
 	case "Fail":
 		return model.Fail{Attempts: attempts(), Now: number("now")}
 	case "Park":

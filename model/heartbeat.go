@@ -20,6 +20,11 @@ func beat(s Store, attempts []AttemptID, change func(*AttemptRow)) Result {
 	for _, id := range attempts {
 		claim, ok := s.Claim(id)
 		stale := !ok || claim.Outcome != Open
+		closing := ok && keeper(s, claim) != 0 // also of another attempt of the batch, also of one that is over
+		if closing {
+			r.Attempts = append(r.Attempts, ClosedAttempt{ID: id, Closing: true})
+			continue
+		}
 		if !stale {
 			row := stateOf(s, id)
 			change(&row)

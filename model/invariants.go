@@ -28,6 +28,8 @@ func Invariants() []Invariant {
 		{"NoJobIsLost", "P2", noJobIsLost, hasEntry(func(_ Store, e EntryRow) bool { return e.Batch != 0 })},
 		// Tested when a job went back to ready.
 		{"NoJobIsTwice", "P2", noJobIsTwice, hasEntry(func(_ Store, e EntryRow) bool { return e.Visible() && e.Lease > 0 })},
+		// Tested when a job went back to ready.
+		{"OneRowPerLease", "P3", oneRowPerLease, hasEntry(func(_ Store, e EntryRow) bool { return e.Visible() && e.Lease > 0 })},
 		// Tested when a claim was closed.
 		{"ClosureHasItsOutcome", "P2", closureHasItsOutcome, hasClaim(closedInUnpruned)},
 		// Tested when a job ended.
@@ -46,10 +48,16 @@ func Invariants() []Invariant {
 		{"StateEndsWithItsAttempt", "P3", stateEndsWithItsAttempt, func(s Store) bool { return len(s.AttemptStates()) > 0 }},
 		// Tested when an attempt waits.
 		{"WaitingIsOpen", "P3", waitingIsOpen, func(s Store) bool { return len(s.Leases()) > 0 }},
+		// Tested when a caller's transaction has completed an attempt.
+		{"ClosingIsOpen", "P3", closingIsOpen, hasClaim(func(_ Store, c ClaimRow) bool { return c.Tx != 0 })},
 		// Tested when a job is at its last attempt.
 		{"AttemptsWithinMax", "P3", attemptsWithinMax, hasClaim(func(_ Store, c ClaimRow) bool {
 			return c.Attempt == c.MaxAttempts
 		})},
+		// Tested when a key was taken over.
+		{"OneJobPerKey", "P5", oneJobPerKey, func(s Store) bool {
+			return slices.ContainsFunc(s.Uniques(), func(u UniqueRow) bool { return !u.Active })
+		}},
 		// Tested when a ready row is not committed.
 		{"UncommittedIsUnseen", "P1", uncommittedIsUnseen, hasEntry(func(_ Store, e EntryRow) bool { return !e.Visible() })},
 		// Tested when an old snapshot has written.
@@ -124,8 +132,7 @@ func places(s Store) []place {
 func noJobIsLost(s Store) error {
 	all := places(s)
 	for _, e := range s.Entries() {
-		_, found := slices.BinarySearchFunc(all, e.Job, func(p place, job int) int { return cmp.Compare(p.job, job) })
-		if e.Visible() && !found {
+		if e.Visible() && placeOf(all, e.Job) == JobNotFound {
 			return fmt.Errorf("job %d was handed out, and is neither running nor ended nor waiting", e.Job)
 		}
 	}
@@ -140,6 +147,19 @@ func noJobIsTwice(s Store) error {
 		if all[i].job == all[i-1].job {
 			return fmt.Errorf("job %d is %s and %s", all[i].job, all[i-1].is, all[i].is)
 		}
+	}
+	return nil
+}
+
+// P3: of a job's ready rows the one with the highest run_lease tells where the job is: what is known of it comes from that
+// row. Two with one run_lease would be two answers.
+func oneRowPerLease(s Store) error {
+	seen := map[AttemptID]int{}
+	for _, e := range s.Entries() {
+		if other, twice := seen[AttemptID{e.Job, e.Lease}]; twice {
+			return fmt.Errorf("two ready rows of job %d have run_lease %d, at positions %d and %d", e.Job, e.Lease, other, e.Seq)
+		}
+		seen[AttemptID{e.Job, e.Lease}] = e.Seq
 	}
 	return nil
 }
@@ -267,6 +287,26 @@ func waitingIsOpen(s Store) error {
 		case !state.Leased || state.Callback == l.Token || state.Early&(1<<l.Token) != 0:
 			return fmt.Errorf("attempt %s waits for callback %d, and its state is %+v", l.ID(), l.Token, state)
 		}
+	}
+	return nil
+}
+
+// P3: what a caller's transaction has completed is open to everybody else for as long as that transaction is, and no
+// longer; it is one that sees who closed what. And a claim is one transaction's.
+func closingIsOpen(s Store) error {
+	owner := map[int]int{}
+	for _, c := range s.Claims() {
+		if c.Tx == 0 {
+			continue
+		}
+		tx, open := s.Tx(c.Tx)
+		if !open || tx.Isolation != ReadCommitted || c.Outcome != Open {
+			return fmt.Errorf("attempt %s is completed in transaction %d, which is open=%t, and its claim is %s", c.ID(), c.Tx, open, c.Outcome)
+		}
+		if other, ok := owner[c.Batch]; ok && other != c.Tx {
+			return fmt.Errorf("transactions %d and %d both have completed attempts of claim %d", other, c.Tx, c.Batch)
+		}
+		owner[c.Batch] = c.Tx
 	}
 	return nil
 }

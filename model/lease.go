@@ -117,7 +117,7 @@ func (a CallbackTimeout) apply(s Store) (Result, error) {
 		}
 	}
 	slices.SortFunc(late, byClaim)
-	return giveBack(s, late[:min(len(late), a.Limit)], CallbackTimedOut, a.Now), nil
+	return giveBack(s, late, a.Limit, CallbackTimedOut, a.Now), nil
 }
 
 // byClaim is the order of the third rescue.

@@ -55,6 +55,9 @@ type Mutable struct {
 	due          ordered[DeferredRow]
 	deferredOfTx map[int]map[int]bool
 
+	// Claims that an open transaction has completed.
+	closedByTx map[int]map[AttemptID]bool
+
 	journal journal
 }
 
@@ -106,6 +109,7 @@ func NewMutable(config *Config) *Mutable {
 		terminalOf:   map[int]TerminalRow{},
 		due:          ordered[DeferredRow]{compare: byDue},
 		deferredOfTx: map[int]map[int]bool{},
+		closedByTx:   map[int]map[AttemptID]bool{},
 	}
 	for lane := range m.waiting {
 		m.waiting[lane].compare = func(a, b home) int { return a.seq - b.seq }
@@ -239,6 +243,16 @@ func (m *Mutable) DeferredOfTx(tx int) []DeferredRow {
 		rows = append(rows, m.deferred[job])
 	}
 	slices.SortFunc(rows, byJob)
+	return rows
+}
+
+func (m *Mutable) ClosedByTx(tx int) []ClaimRow {
+	var rows []ClaimRow
+	for id := range m.closedByTx[tx] {
+		c, _ := m.Claim(id)
+		rows = append(rows, c)
+	}
+	slices.SortFunc(rows, byReceipt)
 	return rows
 }
 

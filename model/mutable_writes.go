@@ -94,6 +94,9 @@ func (m *Mutable) indexClaim(c ClaimRow, by int) {
 	} else {
 		tally.Closures += by
 	}
+	if c.Tx != 0 {
+		setMember(m.closedByTx, c.Tx, c.ID(), by > 0)
+	}
 	if by > 0 {
 		m.claimHome[c.ID()] = claimHome{c.Gen, c.Receipt}
 	} else {

@@ -53,6 +53,8 @@ func Properties() []Property {
 		{"PutOffKeepsWhatIsLeft", "P2", putOffKeepsWhatIsLeft, putOffSome},
 		// Tested when a job was cancelled, or couldn't be.
 		{"CancelEndsWhatIsAlive", "P3", cancelEndsWhatIsAlive, cancels},
+		// Tested when a job was moved, or couldn't be.
+		{"MovedJobKeepsWhatItWas", "P2", movedJobKeepsWhatItWas, movesSome},
 		// Tested when a job failed whose queue has the DLQ on.
 		{"FailuresFollowThePolicy", "P2", failuresFollowThePolicy, failedSome},
 		// Tested when a job was moved into the DLQ or out of it.
@@ -75,6 +77,8 @@ func Properties() []Property {
 		{"ClaimSkipsNothing", "P4", claimSkipsNothing, handedOut},
 		// Tested when a transaction with rows ends.
 		{"TransactionIsAllOrNothing", "P1", transactionIsAllOrNothing, endsTransactionWithRows},
+		// Tested when another changes something beside a transaction that has completed.
+		{"CompletionIsItsTransactions", "P3", completionIsItsTransactions, besideCompletion},
 		// Tested when another works beside an open transaction.
 		{"ProducersDontInterfere", "P5", producersDontInterfere, otherThanProducer},
 		// Tested when a producer or a worker changes anything.
@@ -116,7 +120,7 @@ func jobsAreConserved(p Step) error {
 	came := 0
 	switch a := p.Action.(type) {
 	case Enqueue:
-		came = a.Count
+		came = toldNew(p.Result)
 	case Commit:
 		came = len(p.Pre.EntriesOfTx(a.Tx)) + len(p.Pre.DeferredOfTx(a.Tx))
 	}
@@ -125,6 +129,14 @@ func jobsAreConserved(p Step) error {
 		return fmt.Errorf("%d jobs came in, but %d became %d", came, before, after)
 	}
 	return nil
+}
+
+// toldNew counts the jobs that an enqueue says it has made: several with one key are one job, and it may have been there.
+func toldNew(r Result) int {
+	if e, ok := r.(Enqueued); ok && !e.Existing {
+		return len(slices.Compact(slices.Clone(e.Jobs)))
+	}
+	return 0
 }
 
 // jobsIn counts the places of jobs, and the jobs that rollups have counted.
@@ -177,7 +189,7 @@ func transactionIsAllOrNothing(p Step) error {
 			return fmt.Errorf("transaction %d rolled back, but job %d is there", a.Tx, left[0].Job)
 		}
 	}
-	return nil
+	return completionsFollowTheirTransaction(p)
 }
 
 // endsTransactionWithRows: an empty transaction proves nothing.
@@ -191,7 +203,7 @@ func endsTransactionWithRows(p Step) bool {
 	default:
 		return false
 	}
-	return len(p.Pre.EntriesOfTx(tx))+len(p.Pre.DeferredOfTx(tx)) > 0
+	return len(p.Pre.EntriesOfTx(tx))+len(p.Pre.DeferredOfTx(tx))+len(p.Pre.ClosedByTx(tx)) > 0
 }
 
 // P5: an open producer changes the answer of no other operation: without any producer the answer would be the
@@ -222,10 +234,29 @@ func producersDontInterfere(p Step) error {
 // depend on them, as it must.
 func otherThanProducer(p Step) bool {
 	switch p.Action.(type) {
-	case Begin, EnqueueTx, Commit, Rollback, PruneQueue:
+	case Begin, EnqueueTx, CompleteTx, Commit, Rollback, PruneQueue:
 		return false
 	}
+	for _, tx := range p.Pre.Txs() {
+		if len(p.Pre.ClosedByTx(tx.ID)) > 0 {
+			return false // who would close the same waits for it, and says so
+		}
+		if len(uniquesOfTx(p.Pre, tx.ID)) > 0 && wantsKeys(p.Action) {
+			return false // whose key it is depends on its end
+		}
+	}
 	return len(p.Pre.Txs()) > 0
+}
+
+// wantsKeys: it asks who holds a unique key, or would take one away that is being taken over.
+func wantsKeys(a Action) bool {
+	switch a := a.(type) {
+	case Enqueue:
+		return a.Unique != 0
+	case RetryFailed, RetryFromDLQ, TrimKeys:
+		return true
+	}
+	return false
 }
 
 // P7: an operation that says that it did nothing did nothing; nor do reads, or a new process.
@@ -242,7 +273,7 @@ func refused(p Step) bool {
 		return status != Rotated && status != Pruned
 	}
 	switch r := p.Result.(type) {
-	case Counts, JobView:
+	case Counts, JobView, Listed:
 		return true
 	case WaitAnswer:
 		return r == WaitStale || r == WaitsAlready || r == Repeated

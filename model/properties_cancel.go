@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -23,7 +24,7 @@ func cancelEndsWhatIsAlive(p Step) error {
 	seen := map[int]bool{}
 	for _, c := range r.Jobs {
 		was, is := placeOf(before, c.Job), placeOf(after, c.Job)
-		alive := was != JobNotFound && was != JobCompleted && was != JobFailed && was != JobCancelled && was != JobDLQ && was != removed
+		alive := was.alive()
 		want := CancelWrongState
 		switch {
 		case was == JobNotFound || was == removed:
@@ -39,9 +40,10 @@ func cancelEndsWhatIsAlive(p Step) error {
 	return nil
 }
 
+// placeOf is the first place of a job in places, which lists them job by job.
 func placeOf(all []place, job int) JobState {
-	i := slices.IndexFunc(all, func(p place) bool { return p.job == job })
-	if i < 0 {
+	i, found := slices.BinarySearchFunc(all, job, func(p place, job int) int { return cmp.Compare(p.job, job) })
+	if !found {
 		return JobNotFound
 	}
 	return all[i].is

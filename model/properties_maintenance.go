@@ -99,7 +99,8 @@ func rescueTakesTheOldest(p Step) error {
 		return nil
 	}
 	closed := newlyRescued(p)
-	if r := p.Result.(RescuedCount); r.Requeued+r.Failed+r.DLQ != len(closed) || len(closed) > rescue.Limit {
+	r := p.Result.(RescuedCount)
+	if r.closed() != len(closed) || len(closed) > rescue.Limit {
 		return fmt.Errorf("%s answers %s and closed %d", rescue, r, len(closed))
 	}
 	for _, c := range closed {
@@ -107,13 +108,13 @@ func rescueTakesTheOldest(p Step) error {
 			return fmt.Errorf("attempt %s of time %d was rescued, too young for %s", c.ID(), c.ClaimedAt, rescue)
 		}
 		for left := range p.Post.OpenClaims() {
-			if lastHeard(p.Pre, left) < rescue.Now-rescue.Older && !waits(p.Pre, left.ID()) && byAge(left, c) < 0 {
+			if lastHeard(p.Pre, left) < rescue.Now-rescue.Older && !waits(p.Pre, left.ID()) && inReach(p, left, c) && byAge(left, c) < 0 {
 				return fmt.Errorf("attempt %s was rescued, and the older %s was not", c.ID(), left.ID())
 			}
 		}
 	}
 	for left := range p.Post.OpenClaims() {
-		if lastHeard(p.Pre, left) < rescue.Now-rescue.Older && !waits(p.Pre, left.ID()) && len(closed) < rescue.Limit {
+		if lastHeard(p.Pre, left) < rescue.Now-rescue.Older && !waits(p.Pre, left.ID()) && !kept(p.Pre, left.ID()) && len(closed)+r.Busy < rescue.Limit {
 			return fmt.Errorf("attempt %s is older than the cutoff of %s and is still open", left.ID(), rescue)
 		}
 	}
@@ -134,7 +135,8 @@ func deadlinesAreKept(p Step) error {
 		return nil
 	}
 	closed := newlyRescued(p)
-	if r := p.Result.(RescuedCount); r.Requeued+r.Failed+r.DLQ != len(closed) || len(closed) > rescue.Limit {
+	r := p.Result.(RescuedCount)
+	if r.closed() != len(closed) || len(closed) > rescue.Limit {
 		return fmt.Errorf("%s answers %s and closed %d", rescue, r, len(closed))
 	}
 	expired := func(c ClaimRow) bool { return c.Deadline != 0 && c.Deadline <= rescue.Now }
@@ -144,7 +146,7 @@ func deadlinesAreKept(p Step) error {
 		}
 	}
 	for left := range p.Post.OpenClaims() {
-		if expired(left) && len(closed) < rescue.Limit {
+		if expired(left) && !kept(p.Pre, left.ID()) && len(closed)+r.Busy < rescue.Limit {
 			return fmt.Errorf("the deadline %d of attempt %s has passed, and %s left it open", left.Deadline, left.ID(), rescue)
 		}
 	}

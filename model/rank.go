@@ -94,7 +94,7 @@ func (f *Flat) jobs(visit func(*int)) {
 }
 
 // rankBatches ranks the batches of the claims that are there; evidence whose claims were pruned keeps its number.
-func (f *Flat) rankBatches() {
+func (f *Flat) rankBatches() (highest int) {
 	var batches ranking
 	for _, c := range f.claims {
 		batches.add(c.Batch)
@@ -102,7 +102,9 @@ func (f *Flat) rankBatches() {
 	batches.sort()
 	for i := range f.claims {
 		f.claims[i].Batch = batches.rank(f.claims[i].Batch)
+		highest = max(highest, f.claims[i].Batch)
 	}
+	return highest
 }
 
 // rankKeys numbers the unique keys in the order in which jobs took them: a database has only their hashes.

@@ -10,14 +10,11 @@ func (a RescueStale) apply(s Store) (Result, error) {
 	cutoff := a.Now - a.Older // evaluated once (hazard 29)
 	var stale []ClaimRow
 	for c := range s.OpenClaims() {
-		if len(stale) == a.Limit {
-			break
-		}
 		if signOfLife(s, c) < cutoff && !waits(s, c.ID()) {
 			stale = append(stale, c)
 		}
 	}
-	return giveBack(s, stale, Rescued, a.Now), nil
+	return giveBack(s, stale, a.Limit, Rescued, a.Now), nil
 }
 
 // RescueDeadline closes claims whose deadline has come, the first to come first in each slot. It asks nothing of the
@@ -28,30 +25,42 @@ func (a RescueDeadline) apply(s Store) (Result, error) {
 	}
 	var late []ClaimRow
 	for c := range s.Expiring() {
-		if len(late) == a.Limit {
-			break
-		}
 		if c.Deadline <= a.Now {
 			late = append(late, c)
 		}
 	}
-	return giveBack(s, late, DeadlineExpired, a.Now), nil
+	return giveBack(s, late, a.Limit, DeadlineExpired, a.Now), nil
 }
 
-// giveBack closes claims and routes their jobs on in one step: a claim that is closed while its job goes nowhere loses
-// the job (P2), one that stays open while its job waits makes two owners (P3).
-func giveBack(s Store, claims []ClaimRow, outcome Outcome, now int) RescuedCount {
+// giveBack closes claims, as many as the limit has room for, and routes their jobs on in one step: a claim that is closed while
+// its job goes nowhere loses the job (P2), one that stays open while its job waits makes two owners (P3). The claims are in
+// the order of their generations. Those of a batch that a transaction keeps to itself are passed over: they take room among
+// their own generation's, and none from the next.
+func giveBack(s Store, claims []ClaimRow, limit int, outcome Outcome, now int) RescuedCount {
 	var r RescuedCount
-	for _, c := range claims {
-		closeClaim(s, c, outcome)
-		if c.Attempt < c.MaxAttempts {
-			requeue(s, c)
-			r.Requeued++
-		} else if failJob(s, c, now) == JobDLQ {
-			r.DLQ++
-		} else {
-			r.Failed++
+	for len(claims) > 0 {
+		n := 1
+		for n < len(claims) && claims[n].Gen == claims[0].Gen {
+			n++
 		}
+		for _, c := range claims[:min(n, max(limit-r.closed(), 0))] {
+			switch {
+			case keeper(s, c) != 0:
+				r.Busy++
+			case c.Attempt < c.MaxAttempts:
+				closeClaim(s, c, outcome)
+				requeue(s, c)
+				r.Requeued++
+			default:
+				closeClaim(s, c, outcome)
+				if failJob(s, c, now) == JobDLQ {
+					r.DLQ++
+				} else {
+					r.Failed++
+				}
+			}
+		}
+		claims = claims[n:]
 	}
 	return r
 }

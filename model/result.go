@@ -30,6 +30,9 @@ type Handout struct{ Job, Lease, Attempt int }
 // ID is the attempt that the handout started.
 func (h Handout) ID() AttemptID { return AttemptID{h.Job, h.Lease} }
 
+// Trimmed is how many rows were forgotten.
+type Trimmed struct{ Rows int }
+
 // Claimed are the attempts that a claim started, in hand-out order.
 type Claimed struct{ Handouts []Handout }
 
@@ -41,6 +44,7 @@ type Closed struct{ Attempts []ClosedAttempt }
 type ClosedAttempt struct {
 	ID                 AttemptID
 	Stale, Failed, DLQ bool
+	Closing            bool // of a heartbeat: somebody is closing attempts of its batch, which it doesn't wait for
 }
 
 // Cancellation answers Cancel, job by job in the order of the request.
@@ -66,9 +70,24 @@ const (
 // any more.
 type Deletion struct{ Jobs []CancelledJob }
 
+// Relocation answers SetPriority and MoveJob, job by job in the order of the request. A job that doesn't wait is in the wrong
+// state.
+type Relocation struct{ Jobs []CancelledJob }
+
+// Listed answers ListJobs: the jobs of a page.
+type Listed struct{ Jobs []ListedJob }
+
+// ListedJob is a job of a page, with its lane.
+type ListedJob struct {
+	Job, Lane int
+	JobView
+}
+
 // RescuedCount is how many attempts a rescue closed, by where their jobs went: back to ready, or to failed or the DLQ
-// because they were used up.
-type RescuedCount struct{ Requeued, Failed, DLQ int }
+// because they were used up. Busy are those that it passed over, since somebody was closing attempts of their batch.
+type RescuedCount struct{ Requeued, Failed, DLQ, Busy int }
+
+func (r RescuedCount) closed() int { return r.Requeued + r.Failed + r.DLQ }
 
 // Moved answers MoveToDLQ: the jobs that are held now, and how many its scan found before it moved any.
 type Moved struct {
@@ -161,10 +180,12 @@ type JobView struct {
 func (OK) isResult()           {}
 func (Enqueued) isResult()     {}
 func (Promoted) isResult()     {}
+func (Trimmed) isResult()      {}
 func (Claimed) isResult()      {}
 func (Closed) isResult()       {}
 func (Cancellation) isResult() {}
 func (Deletion) isResult()     {}
+func (Relocation) isResult()   {}
 func (Moved) isResult()        {}
 func (Purged) isResult()       {}
 func (RescuedCount) isResult() {}
@@ -173,6 +194,7 @@ func (QueuePrune) isResult()   {}
 func (Retried) isResult()      {}
 func (Counts) isResult()       {}
 func (JobView) isResult()      {}
+func (Listed) isResult()       {}
 
 func (OK) String() string { return "ok" }
 func (r Enqueued) String() string {
@@ -182,6 +204,7 @@ func (r Enqueued) String() string {
 	return "jobs=" + list(r.Jobs, strconv.Itoa)
 }
 func (r Promoted) String() string { return "jobs=" + list(r.Jobs, strconv.Itoa) }
+func (r Trimmed) String() string  { return fmt.Sprintf("rows=%d", r.Rows) }
 func (r Status) String() string   { return string(r) }
 
 func (r QueuePrune) String() string {
@@ -206,6 +229,8 @@ func (r Closed) String() string { return "closed=" + list(r.Attempts, ClosedAtte
 
 func (c ClosedAttempt) String() string {
 	switch {
+	case c.Closing:
+		return c.ID.String() + ":closing"
 	case c.Stale:
 		return c.ID.String() + ":stale"
 	case c.Failed:
@@ -223,17 +248,15 @@ func (c CancelledJob) String() string { return fmt.Sprintf("%d:%s", c.Job, c.Ans
 
 func (r Deletion) String() string { return "deleted=" + list(r.Jobs, CancelledJob.String) }
 
+func (r Relocation) String() string { return "placed=" + list(r.Jobs, CancelledJob.String) }
+
 func (r Moved) String() string {
 	return fmt.Sprintf("moved=%s matched=%d", list(r.Jobs, strconv.Itoa), r.Matched)
 }
 func (r Purged) String() string { return "purged=" + list(r.Jobs, strconv.Itoa) }
 
 func (r RescuedCount) String() string {
-	text := fmt.Sprintf("requeued=%d failed=%d", r.Requeued, r.Failed)
-	if r.DLQ > 0 {
-		text += fmt.Sprintf(" dlq=%d", r.DLQ)
-	}
-	return text
+	return fmt.Sprintf("requeued=%d failed=%d", r.Requeued, r.Failed) + given("dlq", r.DLQ) + given("busy", r.Busy)
 }
 
 func (c Counts) String() string {
@@ -249,6 +272,8 @@ func (c Counts) String() string {
 	}
 	return text
 }
+
+func (r Listed) String() string { return "listed=" + list(r.Jobs, ListedJob.String) }
 
 func (v JobView) String() string {
 	return fmt.Sprintf("state=%s lease=%d attempt=%d", v.State, v.Lease, v.Attempt) + given("timeout", v.Timeout)

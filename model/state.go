@@ -167,6 +167,9 @@ type ClaimRow struct {
 	// Local is 1 for a row-local claim, which is a batch of its own; 0 for one of a batch. The closure has the same
 	// shape, so it needs no column.
 	Local int
+	// Tx is the caller's open transaction that has completed the attempt, at ClosedAt; 0 for none. To everybody else the
+	// attempt is open, but nobody can close it before that transaction ends, nor any other of its batch (P3).
+	Tx, ClosedAt int
 	// Deadline is when the attempt has to be over, 0 for never. All of a batch share it.
 	Deadline int
 }

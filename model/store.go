@@ -58,7 +58,7 @@ type Store interface {
 	DropLease(AttemptID)
 	// PutUnique adds a job's row of its unique key, or replaces it: to commit it, or to say that another took the key.
 	PutUnique(UniqueRow)
-	// DropUnique takes away a row that was never committed.
+	// DropUnique takes away a row that was never committed, or whose job is gone.
 	DropUnique(UniqueRow)
 	PutTx(TxRow)
 	DropTx(id int)
@@ -95,6 +95,8 @@ type Store interface {
 	// EntriesOfTx and DeferredOfTx are what an open transaction wrote.
 	EntriesOfTx(tx int) []EntryRow
 	DeferredOfTx(tx int) []DeferredRow
+	// ClosedByTx are the claims that an open transaction has completed, by receipt.
+	ClosedByTx(tx int) []ClaimRow
 	// TerminalsIn are the ends that a prune of the generation would take away.
 	TerminalsIn(gen int) iter.Seq[TerminalRow]
 
@@ -155,4 +157,11 @@ func disabled(a Action, format string, args ...any) error {
 // Apply runs one action. It is total: an action that can't happen gives an error that wraps [ErrDisabled] and
 // says why, and leaves the state as it was. An answer such as "stale" or "skipped_active" is a result, not an
 // error.
-func Apply(s Store, a Action) (Result, error) { return a.apply(s) }
+//
+// What would wait for a caller's transaction can't happen before that one ends: waiting is being disabled.
+func Apply(s Store, a Action) (Result, error) {
+	if tx := waitsFor(s, a); tx != 0 {
+		return nil, disabled(a, "it waits for transaction %d", tx)
+	}
+	return a.apply(s)
+}

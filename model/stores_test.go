@@ -69,17 +69,15 @@ func drawAction(t *rapid.T, s Store) Action {
 		return CountsOf{queue(t, "queue")}
 	case "Job":
 		return JobOf{small("job", 0, 9)}
-	case "TrimLedger":
-		return TrimLedger{}
-	case "Reopen":
-		return Reopen{}
+	case "TrimLedger", "TrimKeys", "Reopen":
+		return map[string]Action{"TrimLedger": TrimLedger{}, "TrimKeys": TrimKeys{}, "Reopen": Reopen{}}[name]
 	case "Claim":
 		return Claim{queue(t, "queue"), small("limit", 0, 4), now}
 	}
 	return drawRest(t, name, attempts, queue(t, "queue"), now)
 }
 
-// drawRest draws what is about waits and pauses.
+// drawRest draws what is about waits, pauses, moves and completions of callers.
 func drawRest(t *rapid.T, name string, attempts func() []AttemptID, queue string, now int) Action {
 	small := func(label string, from, to int) int { return rapid.IntRange(from, to).Draw(t, label) }
 	switch name {
@@ -87,6 +85,12 @@ func drawRest(t *rapid.T, name string, attempts func() []AttemptID, queue string
 		return PauseQueue{queue, now}
 	case "ResumeQueue":
 		return ResumeQueue{queue}
+	case "ListJobs":
+		return ListJobs{Queue: queue, After: small("after", 0, 4), OldestFirst: small("oldest", 0, 1), Limit: small("limit", 0, 4)}
+	case "SetPriority":
+		return SetPriority{[]int{small("job", 0, 6), small("job", 0, 6)}, small("priority", 0, 5)}
+	case "MoveJob":
+		return MoveJob{[]int{small("job", 0, 6), small("job", 0, 6)}, queue}
 	case "Park":
 		return Park{lastOf(attempts()), small("token", 0, 3), small("timeout", -1, 3), now}
 	case "Resume":
@@ -97,6 +101,8 @@ func drawRest(t *rapid.T, name string, attempts func() []AttemptID, queue string
 		return RotateLeases{now}
 	case "PruneLeases":
 		return PruneLeases{now}
+	case "CompleteTx":
+		return CompleteTx{small("tx", 1, 3), attempts(), now}
 	}
 	panic("no generator for " + name)
 }

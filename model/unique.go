@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Unique keys. Who holds one is a row, and whether that job still does is asked of the job's own rows when somebody else
 // wants the key. So nothing is released when a job ends, and no closing operation knows of keys.
@@ -42,7 +45,7 @@ func takeUnique(s Store, key, held, tx int) (job int, fresh, busy bool) {
 	if busy {
 		return 0, false, true
 	}
-	if found && holdsKey(s, before) {
+	if found && holdsKey(s, before, tx) {
 		return before.Job, false, false
 	}
 	if found && tx == 0 {
@@ -54,8 +57,12 @@ func takeUnique(s Store, key, held, tx int) (job int, fresh, busy bool) {
 	return job, true, false
 }
 
-// holdsKey: a live job does, an ended one as it was asked for, one whose rows are gone doesn't.
-func holdsKey(s Store, u UniqueRow) bool {
+// holdsKey: a live job does, an ended one as it was asked for, one whose rows are gone doesn't. A transaction sees what it
+// has completed itself as ended, and nobody else does: so it may enqueue the job's successor under the same key.
+func holdsKey(s Store, u UniqueRow, tx int) bool {
+	if tx != 0 && slices.ContainsFunc(s.ClosedByTx(tx), func(c ClaimRow) bool { return c.Job == u.Job }) {
+		return u.Held&HeldCompleted != 0
+	}
 	view, err := JobOf{u.Job}.apply(s)
 	if err != nil {
 		return false
@@ -105,3 +112,64 @@ func uniquesOfTx(s Store, tx int) []UniqueRow {
 func repeated(job, count int) []int { return slices.Repeat([]int{job}, count) }
 
 func byUnique(a, b UniqueRow) int { return a.Job - b.Job }
+
+// TrimKeys takes away the rows of jobs of which nothing is left, so that nobody could make them live again. A job whose end
+// was removed keeps its row until its ready row is pruned: it holds no key any more. A row whose key an open transaction is
+// taking over is left for the next time: that one has locked it.
+func (TrimKeys) apply(s Store) (Result, error) {
+	r := Trimmed{}
+	for _, u := range slices.Clone(s.Uniques()) {
+		if u.Tx == 0 && isGone(s, u.Job) && !isTakenOver(s, u) {
+			s.DropUnique(u)
+			r.Rows++
+		}
+	}
+	return r, nil
+}
+
+// isTakenOver says that an open transaction takes the key from the job.
+func isTakenOver(s Store, old UniqueRow) bool {
+	return old.Active && slices.ContainsFunc(s.Uniques(), func(u UniqueRow) bool { return u.Key == old.Key && u.Tx != 0 })
+}
+
+// isGone says that no row of a committed job is left.
+func isGone(s Store, job int) bool {
+	_, ready := s.NewestEntry(job)
+	_, deferred := s.Deferred(job)
+	return !ready && !deferred && !isOver(s, job)
+}
+
+// P5: of the jobs that ever took a key, at most one is alive, and one row says who took it last. A job that failed, lost its
+// key and was retried all the same would be the second.
+func oneJobPerKey(s Store) error {
+	all := places(s)
+	alive, last := map[int]int{}, map[int]int{}
+	for _, u := range s.Uniques() {
+		if u.Tx != 0 {
+			continue
+		}
+		if other, taken := last[u.Key]; u.Active && taken {
+			return fmt.Errorf("jobs %d and %d both took key %d last", other, u.Job, u.Key)
+		}
+		if u.Active {
+			last[u.Key] = u.Job
+		}
+		if !placeOf(all, u.Job).alive() {
+			continue
+		}
+		if other, taken := alive[u.Key]; taken {
+			return fmt.Errorf("jobs %d and %d live, and have key %d", other, u.Job, u.Key)
+		}
+		alive[u.Key] = u.Job
+	}
+	return nil
+}
+
+// alive says that a job in this state may still run.
+func (is JobState) alive() bool {
+	switch is {
+	case JobAvailable, JobScheduled, JobRetryable, JobRunning, JobWaiting:
+		return true
+	}
+	return false
+}

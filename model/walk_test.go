@@ -63,7 +63,7 @@ func TestNormalFormForgetsNothingThatMatters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		walk(t, 40, func(p Step) {
 			normal := Snapshot(p.Pre)
-			normal.Normalize()
+			normal.Normalize(bounds)
 			offered, offeredNormal := Enabled(p.Pre, bounds), Enabled(normal, bounds)
 			at := slices.IndexFunc(offered, func(a Action) bool { return a.String() == p.Action.String() })
 			if len(offered) != len(offeredNormal) {
@@ -74,9 +74,9 @@ func TestNormalFormForgetsNothingThatMatters(t *testing.T) {
 			if err != nil || r.String() != p.Result.String() {
 				t.Fatalf("%s answers %s, but %s in the normal form: %v, %v", p.Action, p.Result, twin, r, err)
 			}
-			normal.Normalize()
+			normal.Normalize(bounds)
 			post := Snapshot(p.Post)
-			post.Normalize()
+			post.Normalize(bounds)
 			if !slices.Equal(post.Encode(nil), normal.Encode(nil)) {
 				t.Fatalf("after %s:\n%s\nbut after %s in the normal form:\n%s", p.Action, Canonical(post), twin, Canonical(normal))
 			}

@@ -88,7 +88,7 @@ func (f *schedulesFlags) options() (schedule.Options, error) {
 	case f.exhaustive:
 		o.Mode = &schedule.Mode{Kind: schedule.Exhausted}
 	case f.reduced:
-		o.Mode = &schedule.Mode{Kind: schedule.Bounded, Preemptions: 1}
+		o.Mode = &schedule.Mode{Kind: schedule.Reduced}
 	case f.preemptions >= 0:
 		o.Mode = &schedule.Mode{Kind: schedule.Bounded, Preemptions: f.preemptions}
 	case f.pct != 0:

@@ -15,7 +15,7 @@ import (
 //
 //   - a claim passes over a lane that another claim or a cancellation has locked, and rows of operations that weren't over when it began
 //     ("nothing unlocked and visible");
-//   - a rescue passes over batches whose attempts somebody is closing (busy), over a slot that another leader or a prune
+//   - a rescue passes over batches whose attempts somebody is closing (busy: the model says so of what a caller has completed), over a slot that another leader or a prune
 //     is at work on, and over attempts that were claimed after it began;
 //   - a retry of failed jobs, or a move into the DLQ, passes over rows that somebody took since it found them, and counts
 //     them among those that it matched; so does a retry from the DLQ, and a purge passes over what such a one is taking;
@@ -24,6 +24,9 @@ import (
 //   - a rotation or prune is "blocked", and changes nothing, when another maintenance of any kind was under way, or
 //     somebody who locks the children of the slot; a caller's transaction whose enqueue met a rotation keeps the lock on
 //     the slot that it didn't write into until it ends;
+//   - a prune finds a slot active whose rows or attempts somebody has spent without having committed it, beside a rotation that
+//     came after the same operation's new rows took their places: at no one moment are those rows in the older slot and the
+//     spent ones still there;
 //   - an operation that makes ready rows takes their places before it commits: beside rows of other operations under way
 //     at the same time they may stand in either order (hazard 2). The same is true of job numbers.
 
@@ -38,6 +41,9 @@ func (j *judging) branches(o ordering, i int) []ordering {
 		if j.mayBlock(i) {
 			all = append(all, j.placed(o, i, model.Snapshot(o.state), o.names, "blocked (somebody was in the way)"))
 		}
+	}
+	if j.maySkip(i) {
+		all = append(all, j.placed(o, i, model.Snapshot(o.state), o.names, "skipped (somebody hadn't committed what he had spent)"))
 	}
 	for _, hidden := range j.hidden(o, i) {
 		state := model.Snapshot(o.state)
@@ -111,18 +117,37 @@ func (j *judging) mayBlock(i int) bool {
 	return false
 }
 
-// locksInVain says whether operation k is an enqueue in a caller's transaction which may have locked the slot that was
-// current before a rotation, and then written into the next one.
-func (j *judging) locksInVain(k int) bool {
-	if !isA[model.EnqueueTx](j.done[k]) {
+// maySkip says whether operation i is a prune that found its slot active, and somebody at the same time spends what is in it
+// and makes new ready rows, while the ring turns under him.
+func (j *judging) maySkip(i int) bool {
+	if !isA[model.PruneQueue](j.done[i]) || j.done[i].Answer.Status != model.SkippedActive {
 		return false
 	}
+	for k := range j.done {
+		switch j.done[k].Operation.Action.(type) {
+		case model.SetPriority, model.MoveJob, model.RescueStale, model.RescueDeadline, model.CallbackTimeout, model.RetryFailed:
+			if j.overlaps(i, k) && j.turnsUnder(k) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// turnsUnder says whether the queue ring turned while operation k was under way.
+func (j *judging) turnsUnder(k int) bool {
 	for r := range j.done {
 		if isA[model.RotateQueue](j.done[r]) && j.done[r].Answer.Status == model.Rotated && j.overlaps(k, r) {
 			return true
 		}
 	}
 	return false
+}
+
+// locksInVain says whether operation k is an enqueue in a caller's transaction which may have locked the slot that was
+// current before a rotation, and then written into the next one.
+func (j *judging) locksInVain(k int) bool {
+	return isA[model.EnqueueTx](j.done[k]) && j.turnsUnder(k)
 }
 
 // endPrecedes says whether the caller's transaction that operation k belongs to had ended before operation i began.
@@ -143,22 +168,30 @@ func (j *judging) endPrecedes(k, i int) bool {
 	return false
 }
 
+// matchEnqueued names new jobs, or compares the one that held the key.
+func matchEnqueued(r model.Enqueued, a *Answer, names map[int64]int) (map[int64]int, bool) {
+	switch {
+	case len(r.Jobs) != len(a.Jobs) || r.Existing != a.Existing:
+		return nil, false
+	case r.Existing:
+		return names, slices.Equal(r.Jobs, namesOf(a.Jobs, names))
+	}
+	names = maps.Clone(names)
+	for k, id := range a.Jobs {
+		if _, twice := names[id]; twice {
+			return nil, false
+		}
+		names[id] = r.Jobs[k]
+	}
+	return names, true
+}
+
 // match compares the model's answer with the engine's. New jobs get their names here.
 func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bool) {
 	a := &d.Answer
 	switch r := result.(type) {
 	case model.Enqueued:
-		if len(r.Jobs) != len(a.Jobs) {
-			return nil, false
-		}
-		names = maps.Clone(names)
-		for k, id := range a.Jobs {
-			if _, twice := names[id]; twice {
-				return nil, false
-			}
-			names[id] = r.Jobs[k]
-		}
-		return names, true
+		return matchEnqueued(r, a, names)
 	case model.Claimed:
 		same := slices.EqualFunc(r.Handouts, a.Handouts, func(h model.Handout, g Handout) bool {
 			name, known := names[g.Job]
@@ -170,16 +203,19 @@ func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bo
 			return names, false
 		}
 		for i, c := range r.Attempts {
-			closing := i < len(a.Closing) && a.Closing[i] // the attempt was taken out of sight
-			if c.Stale != (a.Closed[i].Stale || closing) || c.Failed != a.Closed[i].Failed || c.DLQ != a.Closed[i].DLQ {
+			closing := i < len(a.Closing) && a.Closing[i] // the attempt was taken out of sight, or is a caller's
+			if c.Closing && !closing || (c.Stale || c.Closing) != (a.Closed[i].Stale || closing) || c.Failed != a.Closed[i].Failed || c.DLQ != a.Closed[i].DLQ {
 				return names, false
 			}
 		}
 		return names, true
 	case model.Promoted:
 		return names, len(r.Jobs) == a.Promoted
+	case model.Trimmed:
+		return names, r.Rows == a.Trimmed
 	case model.RescuedCount:
-		return names, r == model.RescuedCount{Requeued: a.Requeued, Failed: a.Failed, DLQ: a.Held}
+		// What a caller has completed is busy at each moment until its transaction ends; others are while they are at work.
+		return names, r.Busy <= a.Busy && r == model.RescuedCount{Requeued: a.Requeued, Failed: a.Failed, DLQ: a.Held, Busy: r.Busy}
 	case model.Status:
 		return names, r == a.Status
 	case model.WaitAnswer:
@@ -193,22 +229,27 @@ func match(d *Done, result model.Result, names map[int64]int) (map[int64]int, bo
 		return names, slices.Equal(r.Jobs, namesOf(a.Retried, names)) && r.Matched <= a.Matched
 	case model.Purged:
 		return names, slices.Equal(r.Jobs, namesOf(a.Purged, names))
+	case model.Relocation:
+		asked := jobsOf(r.Jobs)
+		return names, r.String() == model.Relocation(fuzz.Cancellation(asked, a.Cancelled)).String()
 	case model.Deletion:
-		var asked []int
-		for _, job := range r.Jobs {
-			asked = append(asked, job.Job)
-		}
+		asked := jobsOf(r.Jobs)
 		return names, r.String() == model.Deletion(fuzz.Cancellation(asked, a.Cancelled)).String()
 	case model.Cancellation:
-		var asked []int
-		for _, job := range r.Jobs {
-			asked = append(asked, job.Job)
-		}
+		asked := jobsOf(r.Jobs)
 		return names, r.String() == fuzz.Cancellation(asked, a.Cancelled).String()
 	case model.Counts:
 		return names, r == a.Counts
 	}
 	return names, true
+}
+
+// jobsOf are the jobs that an answer speaks of, in the order of the request.
+func jobsOf(answers []model.CancelledJob) (asked []int) {
+	for _, job := range answers {
+		asked = append(asked, job.Job)
+	}
+	return asked
 }
 
 // earlier are the orders in which the rows that operation i has just made stand before rows of operations that overlap

@@ -55,6 +55,7 @@ func ParseOperation(line string) (Operation, error) {
 // An Answer is what the engine said to an operation, with the database's numbers of jobs.
 type Answer struct {
 	Jobs         []int64               // Enqueue, EnqueueTx
+	Existing     bool                  // they are the job that held their key already
 	Handouts     []Handout             // Claim
 	Closed       []model.ClosedAttempt // what closes attempts: in the order of the request, without their names
 	Closing      []bool                // Heartbeat: somebody was closing the attempt
@@ -62,10 +63,11 @@ type Answer struct {
 	Wait         model.WaitAnswer      // Park and Resume
 	Carried      int                   // PruneQueue
 	Promoted     int
+	Trimmed      int
 	Retried      []int64 // RetryFailed, as Matched and PrunedFailed; RetryFromDLQ; MoveToDLQ's are moved
 	Matched      int
 	PrunedFailed int
-	Cancelled    []engine.JobResult // Cancel, DeleteTerminal
+	Cancelled    []engine.JobResult // Cancel, DeleteTerminal, SetPriority, MoveJob
 	Purged       []int64
 	Requeued     int // rescues, as Failed and Busy
 	Failed       int
@@ -88,6 +90,9 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 	}
 	switch op := op.Action.(type) {
 	case model.Enqueue, model.EnqueueTx:
+		if a.Existing {
+			return "existing=" + jobName(names, a.Jobs[0])
+		}
 		return fmt.Sprintf("jobs=%d", len(a.Jobs))
 	case model.Claim:
 		for _, h := range a.Handouts {
@@ -98,6 +103,8 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 		return a.tellClosed(op.Attempts)
 	case model.Promote:
 		return fmt.Sprintf("promoted=%d", a.Promoted)
+	case model.TrimKeys:
+		return model.Trimmed{Rows: a.Trimmed}.String()
 	case model.Park, model.Resume:
 		return a.Wait.String()
 	case model.RescueStale, model.RescueDeadline, model.CallbackTimeout:
@@ -116,6 +123,10 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 		return model.Moved{Jobs: namesOf(a.Retried, names), Matched: a.Matched}.String()
 	case model.PurgeDLQ:
 		return model.Purged{Jobs: namesOf(a.Purged, names)}.String()
+	case model.SetPriority:
+		return model.Relocation(fuzz.Cancellation(op.Jobs, a.Cancelled)).String()
+	case model.MoveJob:
+		return model.Relocation(fuzz.Cancellation(op.Jobs, a.Cancelled)).String()
 	case model.DeleteTerminal:
 		return model.Deletion(fuzz.Cancellation(op.Jobs, a.Cancelled)).String()
 	case model.RotateQueue, model.RotateClaims, model.RotateLeases, model.PruneClaims, model.PruneLeases:

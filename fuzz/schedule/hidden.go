@@ -13,6 +13,7 @@ type hiding struct {
 	deferred func(model.DeferredRow) bool
 	failed   func(model.TerminalRow) bool
 	held     func(model.DLQRow) bool
+	keys     bool // all rows of unique keys
 	why      string
 }
 
@@ -47,6 +48,9 @@ func (h hiding) hide(s *model.Flat) func(*model.Flat) {
 			d.Tx = hiddenTx
 			s.PutDeferred(d)
 		}, (*model.Flat).PutDeferred))
+	}
+	if h.keys {
+		back = append(back, take(s, s.Uniques(), func(model.UniqueRow) bool { return true }, (*model.Flat).DropUnique, (*model.Flat).PutUnique))
 	}
 	return func(s *model.Flat) {
 		for _, put := range back {
@@ -98,8 +102,8 @@ func (j *judging) hidden(o ordering, i int) []hiding {
 	case model.Claim:
 		return append(ways, j.hiddenFromClaim(o, i)...)
 	case model.RescueStale, model.RescueDeadline, model.CallbackTimeout:
-		if d.Answer.Busy > 0 {
-			ways = nil // it says itself that it passed over something
+		if d.Answer.Busy > 0 && !completing(o.state) {
+			ways = nil // it says itself that it passed over something, and the model knows of nothing
 		}
 		return append(ways, j.hiddenFromRescue(o, i)...)
 	case model.RetryFailed, model.MoveToDLQ:
@@ -113,20 +117,34 @@ func (j *judging) hidden(o ordering, i int) []hiding {
 				return i >= 0 && d.Answer.Closing[i]
 			}}}
 		}
+	case model.TrimKeys:
+		for k := range j.done {
+			if k != i && j.locksKeys(k, i) {
+				return append(ways, hiding{why: "keys that somebody is taking over", keys: true})
+			}
+		}
 	case model.Promote:
 		for k := range j.done {
-			if j.overlaps(i, k) && isA[model.Promote](j.done[k]) {
-				return append(ways, hiding{why: "rows that another promotion holds", deferred: func(model.DeferredRow) bool { return true }})
+			if j.overlaps(i, k) && (isA[model.Promote](j.done[k]) || moves(j.done[k])) {
+				return append(ways, hiding{why: "rows that another promotion or a move holds", deferred: func(model.DeferredRow) bool { return true }})
 			}
 		}
 	}
 	return ways
 }
 
+// completing says whether a caller's transaction that is open has completed attempts: those are busy in the model, too.
+func completing(s *model.Flat) bool {
+	return slices.ContainsFunc(s.Claims(), func(c model.ClaimRow) bool { return c.Tx > 0 })
+}
+
 func isA[A model.Action](d Done) bool {
 	_, ok := d.Operation.Action.(A)
 	return ok
 }
+
+// moves says whether the operation takes jobs from one lane to another.
+func moves(d Done) bool { return isA[model.SetPriority](d) || isA[model.MoveJob](d) }
 
 // hiddenFromRetry: failed rows, one by one or all, when it says itself that it found more than it retried, and somebody
 // was at work who retries them or carries them to another slot.
@@ -179,14 +197,14 @@ func (j *judging) hiddenFromRelease(o ordering, i int) []hiding {
 	return ways
 }
 
-// hiddenFromClaim: lanes, when another claim of the queue or a cancellation was at work; rows of operations that overlap, one by one.
+// hiddenFromClaim: lanes, when another claim of the queue, a cancellation or a move was at work; rows of operations that overlap, one by one.
 func (j *judging) hiddenFromClaim(o ordering, i int) []hiding {
 	var ways []hiding
 	queue := j.done[i].Operation.Action.(model.Claim).Queue
 	first, _ := o.state.Config().Lane(queue, 1)
 	for k := range j.done {
 		other, ok := j.done[k].Operation.Action.(model.Claim)
-		if ok = ok && other.Queue == queue || isA[model.Cancel](j.done[k]); !ok || !j.overlaps(i, k) {
+		if ok = ok && other.Queue == queue || isA[model.Cancel](j.done[k]) || moves(j.done[k]); !ok || !j.overlaps(i, k) {
 			continue
 		}
 		for lanes := 1; lanes < 1<<model.Priorities; lanes++ {
@@ -261,4 +279,15 @@ func (j *judging) batches(o ordering, attempts []model.AttemptID, into map[int]b
 			into[c.Batch] = true
 		}
 	}
+}
+
+// locksKeys says whether operation k may have held rows of unique keys while i ran.
+func (j *judging) locksKeys(k, i int) bool {
+	switch a := j.done[k].Operation.Action.(type) {
+	case model.EnqueueTx:
+		return a.Unique != 0 && !j.precedes(i, k) && !j.endPrecedes(k, i)
+	case model.Enqueue, model.RetryFailed, model.RetryFromDLQ, model.TrimKeys:
+		return j.overlaps(i, k)
+	}
+	return false
 }

@@ -63,6 +63,18 @@ func TestScenariosAreRefused(t *testing.T) {
 	}
 }
 
+// A session that names a job which nobody makes would fail for that alone, and a failure would shrink to it.
+func TestUnknownJobsAreRefused(t *testing.T) {
+	text := strings.ReplaceAll(scenario(t, "set-priority-rotate-prune").String(), "SetPriority jobs=1", "SetPriority jobs=2")
+	sc, err := ParseScenario("unknown", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Explore(t.Context(), server, "unknown", sc, Options{}); err == nil || !strings.Contains(err.Error(), "makes no job 2") {
+		t.Errorf("%v, want an error that names the job", err)
+	}
+}
+
 // What a saved schedule says is done: the same statements in the same order, three times out of three.
 func TestReplayFollowsTheSeed(t *testing.T) {
 	sc := scenario(t, "complete-rescue")

@@ -178,6 +178,9 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 	case model.Enqueue:
 		s.now.Store(int64(op.Now))
 		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt, op.Limit)
+		if op.Unique != 0 {
+			return enqueued(e.EnqueueUnique(ctx, fuzz.WithKey(jobs, op.Unique, op.Held, 0)))
+		}
 		if op.Count > 1 {
 			a.Jobs, err = e.EnqueueMany(ctx, jobs)
 			return a, err
@@ -194,7 +197,11 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 			return a, errPassedOver
 		}
 		s.now.Store(int64(op.Now))
-		a.Jobs, err = e.EnqueueTx(ctx, tx, jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt, op.Limit)...)
+		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt, op.Limit)
+		if op.Unique != 0 {
+			return enqueued(e.EnqueueUniqueTx(ctx, tx, fuzz.WithKey(jobs, op.Unique, op.Held, 0)...))
+		}
+		a.Jobs, err = e.EnqueueTx(ctx, tx, jobs...)
 		return a, err
 	case model.Commit:
 		tx, open := s.txs[op.Tx]
@@ -245,6 +252,14 @@ func (s *session) applyClose(ctx context.Context, op Operation, attempts []model
 	case model.Complete:
 		s.now.Store(int64(op.Now))
 		results, err := e.Complete(ctx, receipts)
+		return closed(results, engine.JobCompleted), err
+	case model.CompleteTx:
+		tx, open := s.txs[op.Tx]
+		if !open {
+			return a, errPassedOver
+		}
+		s.now.Store(int64(op.Now))
+		results, err := e.CompleteTx(ctx, tx, receipts...)
 		return closed(results, engine.JobCompleted), err
 	case model.Fail:
 		s.now.Store(int64(op.Now))
@@ -330,6 +345,8 @@ func (s *session) operate(ctx context.Context, action model.Action) (a Answer, e
 		err = e.PauseQueue(ctx, op.Queue)
 	case model.ResumeQueue:
 		err = e.ResumeQueue(ctx, op.Queue)
+	case model.TrimKeys:
+		a.Trimmed, err = e.TrimKeys(ctx)
 	case model.TrimLedger:
 		_, err = e.TrimLedger(ctx)
 	case model.RetryFailed:
@@ -353,6 +370,10 @@ func (s *session) operate(ctx context.Context, action model.Action) (a Answer, e
 	case model.PurgeDLQ:
 		s.now.Store(int64(op.Now))
 		a.Purged, err = e.PurgeDLQ(ctx, engine.HeldJobs{OlderThan: seconds(op.Older), IDs: s.stage.idsOf(op.Jobs)}, op.Limit)
+	case model.SetPriority:
+		a.Cancelled, err = e.SetPriority(ctx, s.stage.idsOf(op.Jobs), op.Priority)
+	case model.MoveJob:
+		a.Cancelled, err = e.MoveJob(ctx, s.stage.idsOf(op.Jobs), op.Queue)
 	case model.DeleteTerminal:
 		a.Cancelled, err = e.DeleteTerminal(ctx, s.stage.idsOf(op.Jobs))
 	default:
@@ -391,6 +412,15 @@ func closed(results []engine.Result, to engine.JobState) (a Answer) {
 		})
 	}
 	return a
+}
+
+// enqueued is the answer of an enqueue with a key: all jobs of the call are one.
+func enqueued(answers []engine.Enqueued, err error) (a Answer, _ error) {
+	for i, one := range answers {
+		a.Jobs = append(a.Jobs, one.ID)
+		a.Existing = one.Existing && (i == 0 || a.Existing)
+	}
+	return a, err
 }
 
 func jobParams(queue string, priority, count, attempts, runAt, limit int) []engine.JobParams {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -157,6 +159,9 @@ func (st *stage) setUp(ctx context.Context) error {
 	if len(s.txs) > 0 {
 		return errors.New("setup: a transaction is left open")
 	}
+	if err := st.namesAreKnown(); err != nil {
+		return err
+	}
 	if err := st.readCatalog(ctx); err != nil {
 		return err
 	}
@@ -168,6 +173,34 @@ func (st *stage) setUp(ctx context.Context) error {
 		return fmt.Errorf("setup: engine and model differ\nmodel:\n%s\nengine:\n%s", want, got)
 	}
 	return st.copyRows(ctx)
+}
+
+// namesAreKnown refuses sessions that name jobs which the setup doesn't make: engine and model would be asked different
+// questions.
+func (st *stage) namesAreKnown() error {
+	known := slices.Collect(maps.Values(st.names))
+	for _, s := range st.scenario.Sessions {
+		for _, op := range s.Ops {
+			for _, job := range named(op.Action) {
+				if !slices.Contains(known, job) {
+					return fmt.Errorf("session %s: %s: the setup makes no job %d", s.Name, op, job)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// named are the jobs that an operation names: the Jobs of every one that has such a field.
+func named(a model.Action) []int {
+	if a == nil {
+		return nil
+	}
+	f := reflect.ValueOf(a).FieldByName("Jobs")
+	if !f.IsValid() {
+		return nil
+	}
+	return f.Interface().([]int)
 }
 
 // learn remembers the receipt of an attempt of a job that has a name.
@@ -239,17 +272,25 @@ func (st *stage) saved(name string) string { return pgx.Identifier{"saved", name
 
 // copyRows keeps the rows that every schedule starts from.
 func (st *stage) copyRows(ctx context.Context) error {
-	if _, err := st.control.Exec(ctx, "CREATE SCHEMA saved"); err != nil {
+	var filled strings.Builder
+	for _, name := range st.tables {
+		fmt.Fprintf(&filled, "SELECT '%s' WHERE EXISTS (SELECT FROM %s) UNION ALL ", name, st.table(name))
+	}
+	rows, err := st.control.Query(ctx, strings.TrimSuffix(filled.String(), " UNION ALL "))
+	if err != nil {
 		return err
 	}
-	for _, name := range st.tables {
-		tag, err := st.control.Exec(ctx, fmt.Sprintf("CREATE TABLE %s AS SELECT * FROM %s", st.saved(name), st.table(name)))
-		if err != nil {
-			return err
-		}
-		st.filled[name] = tag.RowsAffected() > 0
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
 	}
-	return nil
+	copies := "CREATE SCHEMA saved;"
+	for _, name := range names {
+		copies += fmt.Sprintf("CREATE TABLE %s AS SELECT * FROM %s;", st.saved(name), st.table(name))
+		st.filled[name] = true
+	}
+	_, err = st.control.Exec(ctx, copies)
+	return err
 }
 
 // vacuumEvery is how many schedules leave their dead rows, of tables and of the catalogue, to the next vacuum.

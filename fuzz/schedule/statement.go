@@ -82,6 +82,8 @@ func (c *Catalog) parse(sql string) *parsed {
 		p.kind, p.snapshot = begins, strings.Contains(lower, "repeatable") || strings.Contains(lower, "serializable")
 	case strings.HasPrefix(lower, "commit"):
 		p.kind = commits
+	case strings.HasPrefix(lower, "rollback to"):
+		p.footprint = everything() // it gives back what was locked since the savepoint, which nobody here has counted
 	case strings.HasPrefix(lower, "rollback"):
 		p.kind = rollsBack
 	case definite.MatchString(text), strings.Contains(text, "to_regclass"):

@@ -54,7 +54,7 @@ func (c *Config) check() error {
 
 // reduce makes a state the one that stands for it and for all that only look different.
 func (c *Config) reduce(f *model.Flat) {
-	f.Normalize()
+	f.Normalize(&c.Bounds)
 	switch {
 	case c.RenameQueues:
 		f.RenameQueues()

@@ -12,9 +12,12 @@ func Configs() []Config {
 		claimRing("claimring-small", 2, 2),
 		lanes(),
 		pauses(),
+		moves(),
+		keys(),
 		batches(),
 		queueRing(),
 		producers(),
+		callers(),
 		shapes(),
 		heartbeats(),
 		outcomes(),
@@ -31,6 +34,7 @@ const unlimited = 100
 // Reasons for what a world leaves out.
 const (
 	noTransactions = "no caller's transactions in this world"
+	noCallers      = "no caller's transaction completes anything in this world"
 	noQueueRing    = "the ring of ready rows doesn't turn in this world"
 	noRing         = "no ring turns in this world"
 	noRescue       = "nothing is rescued in this world"
@@ -40,6 +44,8 @@ const (
 	noWaits        = "nobody waits for a callback in this world"
 	noDLQ          = "nothing is held for an operator or removed in this world"
 	noPause        = "no queue is paused in this world"
+	noMoves        = "no job is moved in this world"
+	noKeys         = "no job has a unique key in this world"
 	noPutOff       = "nothing is retried, snoozed or cancelled in this world"
 )
 
@@ -48,6 +54,7 @@ var apart = map[string][]string{
 	noTransactions: {
 		"UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "TransactionIsAllOrNothing", "ProducersDontInterfere", "OpenProducerKeepsItsSlot",
 	},
+	noCallers:   {"ClosingIsOpen", "CompletionIsItsTransactions"},
 	noQueueRing: {"RetentionIsKept"},
 	noRing: {
 		"OnlySpentIsPruned", "RowsAreInUnprunedGenerations", "OpenClaimKeepsItsSlots", "SealedGetsNoNewRows", "RingIsNotOverrun",
@@ -57,6 +64,8 @@ var apart = map[string][]string{
 	noShapes: {"ShapeFollowsTheJob", "DeadlinesAreKept"},
 	noDLQ:    {"FailuresFollowThePolicy", "HeldJobKeepsWhatItWas", "PurgeKeepsTheYoung", "OnlyEndsAreRemoved"},
 	noPause:  {"PauseHandsNothingOut"},
+	noMoves:  {"MovedJobKeepsWhatItWas"},
+	noKeys:   {"OneJobPerKey"},
 	noPutOff: {"PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive"},
 }
 
@@ -82,7 +91,7 @@ func because(untested map[string]string, reason string, names ...string) {
 //
 // The ring of ready rows has more slots than it needs and is never turned: the view doesn't show it.
 func claimRing(name string, jobs, generations int) Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing)
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noMoves)
 	return Config{
 		Name:  name,
 		About: "the twin of the spec ClaimRing: rescue before truncate, without a lease",
@@ -101,7 +110,7 @@ func claimRing(name string, jobs, generations int) Config {
 // lanes is about order and counts. Four lanes and limits of one and of all: a claim has to choose between queues,
 // priorities and places in a lane, after rescues have mixed them. Queues are alike, so half of the states will do.
 func lanes() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noRing)
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noRing, noMoves)
 	return Config{
 		Name:  "lanes",
 		About: "two queues and two priorities: who is handed out first, and what each queue counts",
@@ -119,7 +128,7 @@ func lanes() Config {
 
 // pauses is about queues that an operator pauses, each by itself, while the other goes on.
 func pauses() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noQueueRing, noRing)
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noQueueRing, noRing, noMoves)
 	return Config{
 		Name:  "pauses",
 		About: "two queues that are paused and resumed: what is handed out meanwhile",
@@ -134,10 +143,56 @@ func pauses() Config {
 	}
 }
 
+// moves is about jobs that an operator puts into another lane while they wait, in the ring or outside of it, and while the
+// ring turns under them.
+func moves() Config {
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing)
+	because(untested, noRescue, "RescueGivesWhatIsLeft", "RescueTakesTheOldest")
+	return Config{
+		Name:  "moves",
+		About: "jobs that are moved between queues and priorities while they wait, are claimed, and the ring turns",
+		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a", "b"}},
+		Bounds: model.Bounds{
+			Actions: []string{
+				"Enqueue", "Promote", "Claim", "Complete", "SetPriority", "MoveJob", "RotateQueue", "PruneQueue", "Counts", "Job", "ListJobs",
+			},
+			Jobs: 2, QueueGenerations: 1, Moves: 1,
+			Queues: []string{"a", "b"}, Priorities: []int{1, 2}, MaxAttempts: []int{1}, RunAts: []int{0, model.Infinite},
+			ClaimLimits: []int{1}, PromoteLimits: []int{unlimited}, Retentions: []int{0},
+		},
+		RenameJobs: true,
+		Untested:   untested,
+	}
+}
+
+// keys is about jobs that share one unique key: who holds it while producers commit and roll back, jobs end in states that
+// keep it and in others, failed ones are retried, and the ring forgets them.
+func keys() Config {
+	untested := leavingOut(noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noPause, noMoves, noQueueRing)
+	because(untested, "an old snapshot can't see who holds a key", "OldSnapshotStaysOutOfTheRing")
+	because(untested, "of jobs with one key one waits at a time", "LowestIsHandedOut")
+	because(untested, noRescue, "RescueGivesWhatIsLeft", "RescueTakesTheOldest")
+	return Config{
+		Name:  "keys",
+		About: "jobs with one unique key: who holds it, and who gets it when",
+		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}},
+		Bounds: model.Bounds{
+			Actions: []string{
+				"Enqueue", "Begin", "EnqueueTx", "Commit", "Rollback", "Claim", "Complete", "Fail", "RetryFailed", "RotateQueue", "PruneQueue", "TrimKeys", "Counts", "Job",
+			},
+			Jobs: 3, QueueGenerations: 1, RetryBelow: 2, KeyHeld: []int{0, model.HeldCompleted | model.HeldFailed},
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{1},
+			ClaimLimits: []int{1}, Retentions: []int{0},
+			Transactions: []model.Isolation{model.ReadCommitted}, OpenTransactions: 1,
+		},
+		Untested: untested,
+	}
+}
+
 // batches is about calls on several attempts: answers are paired with requests, limits cut a rescue in the middle,
 // and one call names open, closed and repeated attempts together (hazard 28). Its reads must change nothing.
 func batches() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing)
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noMoves)
 	return Config{
 		Name:  "batches",
 		About: "claims, closes and rescues of several jobs at once, with one mentioned twice, and limits in between",
@@ -158,7 +213,7 @@ func batches() Config {
 // queueRing turns the ring of ready rows past its own length, so that slots are used again: what a prune must wait for,
 // what it carries on for its retention, what it counts, and what an operator retries meanwhile. Jobs come back into younger generations by rescue.
 func queueRing() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause)
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noMoves)
 	return Config{
 		Name:  "queue-ring",
 		About: "the ring of ready rows: prune proves that a slot is spent, keeps what retention asks for, counts the rest",
@@ -177,8 +232,8 @@ func queueRing() Config {
 // producers keeps transactions open while others enqueue, claim and turn the ring: P1 and P5. Two are open at once;
 // SERIALIZABLE behaves as REPEATABLE READ does, so one of them stands for both. Nothing is rescued, to keep it small.
 func producers() Config {
-	untested := leavingOut(noWaits, noDLQ, noPutOff, noShapes, noStates, noPause)
-	because(untested, noRescue, "NoJobIsTwice", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls",
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noPutOff, noShapes, noStates, noPause, noMoves)
+	because(untested, noRescue, "NoJobIsTwice", "OneRowPerLease", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls",
 		"RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	because(untested, noFailure, "RetentionIsKept")
 	return Config{
@@ -199,10 +254,35 @@ func producers() Config {
 	}
 }
 
+// callers complete in their transactions, which stay open beside sweeps, heartbeats, other closers and the turn of the claim
+// ring: of claims that have neighbours, and of claims that have none. Two are open at once.
+func callers() Config {
+	untested := leavingOut(noKeys, noWaits, noDLQ, noPutOff, noPause, noQueueRing, noMoves)
+	because(untested, "no caller enqueues in this world", "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "OpenProducerKeepsItsSlot")
+	because(untested, "no deadline in this world", "DeadlinesAreKept")
+	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
+	return Config{
+		Name:  "callers",
+		About: "completions in callers' transactions, and those who meet them",
+		Model: model.Config{QueueSlots: 4, ClaimSlots: 2, Queues: []string{"a"}},
+		Bounds: model.Bounds{
+			Actions: []string{
+				"Enqueue", "Begin", "CompleteTx", "Commit", "Rollback", "Claim", "Complete", "Heartbeat", "RescueStale", "RotateClaims", "PruneClaims", "Counts",
+			},
+			Jobs: 2, ClaimGenerations: 1,
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2}, TimeLimits: []int{0, model.OwnClaim},
+			ClaimLimits: []int{2}, RescueLimits: []int{1, unlimited},
+			Transactions: []model.Isolation{model.ReadCommitted}, OpenTransactions: 2,
+		},
+		RenameJobs: true,
+		Untested:   untested,
+	}
+}
+
 // shapes is about the two shapes of a claim and about deadlines: jobs with a time limit of their own and jobs with
 // their queue's meet in one claim, are closed on each path, and the claim ring turns under them.
 func shapes() Config {
-	untested := leavingOut(noWaits, noDLQ, noTransactions, noPutOff, noStates, noPause)
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noTransactions, noPutOff, noStates, noPause, noMoves)
 	because(untested, "nothing is kept for its retention in this world", "RetentionIsKept")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
@@ -225,7 +305,7 @@ func shapes() Config {
 // heartbeats is about what running attempts tell of themselves: who tells is alive for the stale sweep, and whatever ends
 // the attempt ends that, too.
 func heartbeats() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noTransactions, noPutOff, noPause, noQueueRing)
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noTransactions, noPutOff, noPause, noQueueRing, noMoves)
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
 		Name:  "heartbeats",
@@ -245,7 +325,7 @@ func heartbeats() Config {
 // outcomes is about how an attempt ends beside done and failed for good: its job waits outside of the ring, and comes back
 // to it behind others. The ring of ready rows turns meanwhile, so that an attempt's rows go before its job comes back.
 func outcomes() Config {
-	untested := leavingOut(noWaits, noDLQ, noTransactions, noShapes, noStates, noPause)
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noTransactions, noShapes, noStates, noPause, noMoves)
 	because(untested, "no retention in this world", "RetentionIsKept")
 	return Config{
 		Name:  "outcomes",
@@ -267,7 +347,7 @@ func outcomes() Config {
 // waits is about attempts that wait for an answer from outside: it comes, comes too early, comes twice, comes for an attempt
 // that is over, or doesn't come; and the ring of leases turns under them.
 func waits() Config {
-	untested := leavingOut(noDLQ, noShapes, noTransactions, noPause, noQueueRing)
+	untested := leavingOut(noKeys, noCallers, noDLQ, noShapes, noTransactions, noPause, noQueueRing, noMoves)
 	because(untested, "nothing is retried or snoozed in this world", "PutOffKeepsWhatIsLeft")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
@@ -291,7 +371,7 @@ func waits() Config {
 // deadLetters is about what is held for an operator, and about ends that are taken away: failures of each kind go where the
 // policy of the moment says, come back, are removed, while the ring of ready rows turns under them.
 func deadLetters() Config {
-	untested := leavingOut(noWaits, noTransactions, noShapes, noStates, noPutOff, noPause)
+	untested := leavingOut(noKeys, noCallers, noWaits, noTransactions, noShapes, noStates, noPutOff, noPause, noMoves)
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
 		Name:  "dead-letters",
@@ -312,20 +392,21 @@ func deadLetters() Config {
 }
 
 // lifecycle offers all that there is but what has a world of its own, both rings turning: every action fires and every
-// other invariant and property is put to the test in one world. Its two jobs and one transaction meet in every order.
+// other invariant and property is put to the test in one world. Its two jobs and one transaction meet in every order, in one
+// lane: worlds of two are moves, whose ring turns too, and lanes.
 func lifecycle() Config {
-	untested := leavingOut(noWaits, noDLQ, noShapes, noStates, noPutOff, noPause)
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noPause, noMoves)
 	return Config{
 		Name:  "lifecycle",
 		About: "everything at once",
 		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}},
 		Bounds: model.Bounds{
-			Actions: without(model.ActionNames(), "RescueDeadline", "Heartbeat", "Progress", "RetryFailed", "Retry", "Snooze", "Cancel",
+			Actions: without(model.ActionNames(), "CompleteTx", "RescueDeadline", "Heartbeat", "Progress", "RetryFailed", "Retry", "Snooze", "Cancel",
 				"Park", "Resume", "CallbackTimeout", "RotateLeases", "PruneLeases",
 				"SetDLQ", "MoveToDLQ", "RetryFromDLQ", "PurgeDLQ", "DeleteTerminal",
-				"PauseQueue", "ResumeQueue"),
+				"PauseQueue", "ResumeQueue", "SetPriority", "MoveJob", "ListJobs", "TrimKeys"),
 			Jobs: 2, QueueGenerations: 2, ClaimGenerations: 2,
-			Queues: []string{"a"}, Priorities: []int{1, 2}, MaxAttempts: []int{2},
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2},
 			ClaimLimits: []int{1, 2}, RescueLimits: []int{1, unlimited}, PromoteLimits: []int{unlimited},
 			Retentions:   []int{0, model.Infinite},
 			Transactions: []model.Isolation{model.ReadCommitted, model.RepeatableRead}, OpenTransactions: 1,

@@ -187,6 +187,23 @@ func claimPaused(s model.Store, a model.Claim) (model.Result, error) {
 	return r, err
 }
 
+func keepRunLease(s model.Store, a model.SetPriority, _ model.Result) {
+	if e, ok := s.NewestEntry(a.Jobs[0]); ok && e.Waiting() && e.Lease > 0 {
+		s.DropEntry(e)
+		e.Lease--
+		s.PutEntry(e)
+	}
+}
+
+func leavePosition(s model.Store, a model.MoveJob) (model.Result, error) {
+	old, ok := s.NewestEntry(a.Jobs[0])
+	r, err := model.Apply(s, a)
+	if ok && old.Waiting() {
+		s.PutEntry(old)
+	}
+	return r, err
+}
+
 func cancelNothing(_ model.Store, a model.Cancel) (model.Result, error) {
 	return model.Cancellation{Jobs: []model.CancelledJob{{Job: a.Jobs[0], Answer: model.CancelOK}}}, nil
 }
@@ -336,4 +353,43 @@ func forgetEarly(s model.Store, a model.Park) (model.Result, error) {
 		s.PutAttemptState(row)
 	}
 	return model.Apply(s, a)
+}
+
+// commitNothing commits as if the transaction had completed nothing.
+func commitNothing(s model.Store, a model.Commit) (model.Result, error) {
+	for _, c := range s.ClosedByTx(a.Tx) {
+		c.Tx, c.ClosedAt = 0, 0
+		s.PutClaim(c)
+	}
+	return model.Apply(s, a)
+}
+
+func rescueCompleted(s model.Store, _ model.RescueStale, _ model.Result) {
+	for _, tx := range s.Txs() {
+		for _, c := range s.ClosedByTx(tx.ID) {
+			c.Outcome = model.Rescued
+			s.PutClaim(c)
+		}
+	}
+}
+
+func rescueNoneWhenBusy(s model.Store, a model.RescueStale) (model.Result, error) {
+	for _, tx := range s.Txs() {
+		if n := len(s.ClosedByTx(tx.ID)); n > 0 {
+			return model.RescuedCount{Busy: n}, nil
+		}
+	}
+	return model.Apply(s, a)
+}
+
+func retryWithoutKey(s model.Store, a model.RetryFailed) (model.Result, error) {
+	rows := slices.Clone(s.Uniques())
+	for _, u := range rows {
+		s.DropUnique(u)
+	}
+	r, err := model.Apply(s, a)
+	for _, u := range rows {
+		s.PutUnique(u)
+	}
+	return r, err
 }
