@@ -43,7 +43,7 @@ NO_COLOR turns colour off. Progress goes to standard error, results to standard 
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nsee: %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(a.doctor(), a.verify(), a.explore(), a.tla(), a.lockstep(), a.schedules(), a.shrink(), a.lin(), a.chaos(), a.chaosWorker(), a.replay(), a.seeds(), a.mapping(), a.mutants(), a.audit())
+	root.AddCommand(a.doctor(), a.verify(), a.explore(), a.tla(), a.lockstep(), a.schedules(), a.shrink(), a.lin(), a.soak(), a.chaos(), a.chaosWorker(), a.replay(), a.seeds(), a.mapping(), a.mutants(), a.audit())
 	return root
 }
 
