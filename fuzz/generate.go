@@ -19,51 +19,55 @@ type generator struct {
 	attempts []model.AttemptID // handed out, in order
 }
 
+func newGenerator(t *rapid.T, w World) *generator {
+	return &generator{world: w, theme: pick(t, "theme", themes), narrow: rapid.Bool().Draw(t, "narrow")}
+}
+
 // weights say how often each operation is drawn while it is possible. The plainest stand first: shrinking goes there.
 var weights = []struct {
 	name   string
 	weight int
 }{
 	{"Enqueue", 5},
-	{"Claim", 7},
-	{"Complete", 5},
-	{"CompleteTx", 4},
-	{"Fail", 3},
-	{"Retry", 4},
-	{"Snooze", 2},
-	{"Cancel", 3},
-	{"Park", 6},
-	{"Resume", 4},
-	{"CallbackTimeout", 5},
-	{"RescueStale", 4},
-	{"Heartbeat", 3},
-	{"Progress", 2},
-	{"RescueDeadline", 3},
-	{"RotateQueue", 5},
-	{"RotateClaims", 5},
-	{"RotateLeases", 2},
-	{"PruneQueue", 6},
-	{"PruneClaims", 6},
-	{"PruneLeases", 2},
-	{"Begin", 3},
-	{"EnqueueTx", 9},
-	{"Commit", 1},
-	{"Rollback", 1},
+	{"Claim", 12},
+	{"Complete", 14},
+	{"CompleteTx", 14},
+	{"Fail", 12},
+	{"Retry", 11},
+	{"Snooze", 6},
+	{"Cancel", 6},
+	{"Park", 18},
+	{"Resume", 8},
+	{"CallbackTimeout", 12},
+	{"RescueStale", 9},
+	{"Heartbeat", 6},
+	{"Progress", 6},
+	{"RescueDeadline", 7},
+	{"RotateQueue", 6},
+	{"RotateClaims", 6},
+	{"RotateLeases", 4},
+	{"PruneQueue", 10},
+	{"PruneClaims", 10},
+	{"PruneLeases", 4},
+	{"Begin", 4},
+	{"EnqueueTx", 11},
+	{"Commit", 4},
+	{"Rollback", 2},
 	{"Promote", 3},
-	{"RetryFailed", 4},
+	{"RetryFailed", 8},
 	{"SetDLQ", 1},
-	{"MoveToDLQ", 4},
-	{"RetryFromDLQ", 4},
-	{"PurgeDLQ", 4},
-	{"DeleteTerminal", 2},
+	{"MoveToDLQ", 8},
+	{"RetryFromDLQ", 14},
+	{"PurgeDLQ", 10},
+	{"DeleteTerminal", 3},
 	{"SetPriority", 3},
 	{"MoveJob", 3},
 	{"PauseQueue", 1},
-	{"ResumeQueue", 3},
-	{"TrimLedger", 2},
+	{"ResumeQueue", 4},
+	{"TrimLedger", 1},
 	{"TrimKeys", 2},
-	{"Counts", 2},
-	{"Job", 4},
+	{"Counts", 1},
+	{"Job", 5},
 	{"ListJobs", 1},
 	{"Reopen", 1},
 }
@@ -138,78 +142,6 @@ func completes(s model.Store) bool {
 	return slices.ContainsFunc(s.Txs(), func(tx model.TxRow) bool { return len(s.ClosedByTx(tx.ID)) > 0 })
 }
 
-// urgency makes more of moments that don't come often: a spent slot that only an open producer keeps, or that holds failed
-// rows; somebody who waits, and has waited for too long; a queue whose failures are held.
-func (g *generator) urgency(s model.Store, name string) int {
-	leases := s.Vars().Leases
-	switch {
-	case name == "PruneQueue" && (heldByProducer(s) || carries(s)):
-		return 5
-	case (name == "Resume" || name == "Job" || name == "Park" && g.theme == themeWaits) && len(s.Leases()) > 0, name == "Park" && hasEarly(s):
-		return 2
-	case name == "CallbackTimeout" && slices.ContainsFunc(s.Leases(), func(l model.LeaseRow) bool { return l.Timeout != 0 && l.Timeout <= g.now }):
-		return 6
-	case name == "RotateLeases" && len(s.Leases()) > 0, name == "PruneLeases" && leases.Sealed(leases.Pruned):
-		return 5
-	case name == "RescueStale" && len(s.Leases()) > 0:
-		return 3 // those who wait give no sign of life
-	case (name == "Commit" || name == "Rollback") && completes(s):
-		return 3 // else others wait, and are passed over, for most of the sequence
-	case (name == "RescueStale" || name == "RescueDeadline" || name == "Heartbeat") && completes(s):
-		return 4
-	case name == "CompleteTx" && !completes(s):
-		return 5
-	case name == "SetDLQ" && g.theme == themeOperator && s.Policy(0).DLQ == 0:
-		return 4
-	}
-	return 1
-}
-
-// idle says that an operation would find nothing to do. That is an answer, too, but one that comes often enough.
-func idle(s model.Store, name string) bool {
-	v := s.Vars()
-	switch name {
-	case "PruneQueue":
-		return !v.Queue.Sealed(v.Queue.Pruned)
-	case "PruneClaims":
-		return !v.Claims.Sealed(v.Claims.Pruned)
-	case "PruneLeases":
-		return !v.Leases.Sealed(v.Leases.Pruned)
-	case "Complete", "CompleteTx", "Fail", "Retry", "Snooze", "Heartbeat", "Progress", "Park", "RescueStale", "RescueDeadline", "RotateLeases":
-		for range s.OpenClaims() {
-			return false
-		}
-		return true
-	}
-	return false
-}
-
-// heldByProducer says whether the oldest sealed slot is kept by uncommitted rows alone.
-func heldByProducer(s model.Store) bool {
-	ring := s.Vars().Queue
-	slot := s.QueueSlot(ring.Pruned)
-	return ring.Sealed(ring.Pruned) && slot.Uncommitted > 0 && slot.Waiting == 0 && slot.OpenClaims == 0
-}
-
-// carries says whether the oldest sealed slot is spent and holds failed rows.
-func carries(s model.Store) bool {
-	ring := s.Vars().Queue
-	slot := s.QueueSlot(ring.Pruned)
-	if !ring.Sealed(ring.Pruned) || slot.Uncommitted+slot.Waiting+slot.OpenClaims > 0 {
-		return false
-	}
-	for t := range s.TerminalsIn(ring.Pruned) {
-		if t.State == model.Failed {
-			return true
-		}
-	}
-	return false
-}
-
-func hasFailed(s model.Store) bool {
-	return slices.ContainsFunc(s.Terminals(), func(t model.TerminalRow) bool { return t.State == model.Failed })
-}
-
 // draw draws the next operation. Time stands still or moves on, never back.
 func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	g.now += rapid.IntRange(0, 2).Draw(t, "pass")
@@ -234,7 +166,7 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	limit := func() int { return pick(t, "limit", []int{0, 0, 0, 0, model.OwnClaim, 1, 3, 6}) }
 	switch name := pick(t, "operation", g.possible(s)); name {
 	case "Enqueue":
-		return g.withKey(t, model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: g.maxAttempts(t), RunAt: runAt(), Now: g.now, Limit: limit()})
+		return g.withKey(t, s, model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: g.maxAttempts(t), RunAt: runAt(), Now: g.now, Limit: limit()})
 	case "Begin":
 		levels := []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.ReadCommitted, model.Serializable}
 		return model.Begin{Tx: freeTx(s), Isolation: pick(t, "isolation", levels)}
@@ -264,7 +196,7 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	case "RotateClaims":
 		return model.RotateClaims{Now: g.now}
 	case "PruneQueue":
-		return model.PruneQueue{Retention: pick(t, "retention", []int{0, 0, 9, 3, g.boundary(s)}), Now: g.now}
+		return model.PruneQueue{Retention: pick(t, "retention", []int{0, 9, 3, g.boundary(s)}), Now: g.now}
 	case "RetryFailed":
 		return g.drawRetry(t, s)
 	case "SetDLQ":
@@ -298,7 +230,11 @@ func (g *generator) drawEnd(t *rapid.T, s model.Store, name string) model.Action
 	case "Complete":
 		return model.Complete{Attempts: g.drawAttempts(t, s), Now: g.now}
 	case "CompleteTx":
-		return model.CompleteTx{Tx: pick(t, "tx", readCommitted(s)), Attempts: g.drawAttempts(t, s), Now: g.now}
+		a := model.CompleteTx{Tx: pick(t, "tx", readCommitted(s)), Attempts: g.drawAttempts(t, s), Now: g.now}
+		if waits := s.Leases(); len(waits) > 0 && rapid.Bool().Draw(t, "who waits") {
+			a.Attempts = []model.AttemptID{pick(t, "wait", waits).ID()}
+		}
+		return a
 	case "Fail":
 		return model.Fail{Attempts: g.drawAttempts(t, s), Now: g.now}
 	case "Retry":
@@ -400,33 +336,17 @@ func (g *generator) drawEnded(t *rapid.T, s model.Store) int {
 // alike are the operations without arguments.
 var alike = map[string]model.Action{"Reopen": model.Reopen{}, "TrimLedger": model.TrimLedger{}, "TrimKeys": model.TrimKeys{}}
 
-func (g *generator) withKey(t *rapid.T, a model.Enqueue) model.Action {
-	a.Unique, a.Held = g.key(t)
+func (g *generator) withKey(t *rapid.T, s model.Store, a model.Enqueue) model.Action {
+	a.Unique, a.Held = g.key(t, s, 0)
 	return a
 }
 
-// withKeyTx leaves out transactions whose snapshot is too old to see who holds a key. A key that another one has taken is
-// drawn more often than chance would.
+// withKeyTx leaves out transactions whose snapshot is too old to see who holds a key.
 func (g *generator) withKeyTx(t *rapid.T, s model.Store, a model.EnqueueTx) model.Action {
-	if open, _ := s.Tx(a.Tx); open.Isolation != model.ReadCommitted {
-		return a
-	}
-	a.Unique, a.Held = g.key(t)
-	for _, u := range s.Uniques() {
-		if u.Tx != 0 && u.Tx != a.Tx && rapid.Bool().Draw(t, "same key") {
-			a.Unique, a.Held = u.Key, u.Held
-			break
-		}
+	if open, _ := s.Tx(a.Tx); open.Isolation == model.ReadCommitted {
+		a.Unique, a.Held = g.key(t, s, a.Tx)
 	}
 	return a
-}
-
-// key draws a unique key now and then, of so few that they meet, and the terminal states in which it is held.
-func (g *generator) key(t *rapid.T) (key, held int) {
-	if key = pick(t, "unique", []int{0, 0, 0, 0, 0, 1, 2}); key != 0 {
-		held = pick(t, "held", []int{0, model.HeldCompleted, model.HeldFailed, model.HeldDLQ, 3, 9, 10, 11})
-	}
-	return key, held
 }
 
 // boundary is the retention that just keeps a failed row of the oldest sealed slot: one second less doesn't.
@@ -442,7 +362,7 @@ func (g *generator) boundary(s model.Store) int {
 // drawRetry draws each of the three ways to choose, by id with jobs among them that didn't fail.
 func (g *generator) drawRetry(t *rapid.T, s model.Store) model.RetryFailed {
 	a := model.RetryFailed{Limit: rapid.IntRange(1, 4).Draw(t, "limit"), Now: g.now}
-	by := pick(t, "by", []string{"queue", "kind", "jobs", "jobs"})
+	by := pick(t, "by", []string{"queue", "kind", "jobs", "jobs", "jobs"})
 	switch {
 	case by == "kind":
 		a.Kind = pick(t, "kind", []string{model.TheKind, model.TheKind, "other"})
@@ -450,69 +370,32 @@ func (g *generator) drawRetry(t *rapid.T, s model.Store) model.RetryFailed {
 		a.Queue = pick(t, "queue", g.world.Queues)
 	default:
 		for range rapid.IntRange(1, 3).Draw(t, "how many") {
-			a.Jobs = append(a.Jobs, rapid.IntRange(1, s.Vars().NextJob-1).Draw(t, "job"))
+			a.Jobs = append(a.Jobs, g.drawFailed(t, s))
 		}
 	}
 	return a
 }
 
-func (g *generator) drawProgress(t *rapid.T, s model.Store) model.Action {
-	percent := rapid.IntRange(0, 100).Draw(t, "percent")
-	return model.Progress{Attempts: g.drawAttempts(t, s)[:1], Percent: percent, Now: g.now}
-}
-
-// drawJob draws any job, or one of the few that are deferred, held, running, waiting or over.
-func (g *generator) drawJob(t *rapid.T, s model.Store) int {
-	var running []int
-	for c := range s.OpenClaims() {
-		running = append(running, c.Job)
-	}
-	kinds := [][]int{nil, nil}
-	for _, few := range [][]int{
-		jobs(s.DeferredRows(), func(d model.DeferredRow) int { return d.Job }),
-		jobs(s.DLQRows(), func(d model.DLQRow) int { return d.Job }),
-		jobs(s.Leases(), func(l model.LeaseRow) int { return l.Job }),
-		jobs(s.Terminals(), func(e model.TerminalRow) int { return e.Job }),
-		running,
-	} {
-		if len(few) > 0 {
-			kinds = append(kinds, few)
+// drawFailed draws a job that has failed, one that a prune has carried on by preference; or any.
+func (g *generator) drawFailed(t *rapid.T, s model.Store) int {
+	var failed []int
+	for _, end := range s.Terminals() {
+		if end.State == model.Failed {
+			failed = append(failed, end.Job)
+		}
+		if end.State == model.Failed && end.Wide {
+			failed = append(failed, end.Job, end.Job)
 		}
 	}
-	if few := pick(t, "from", kinds); few != nil {
-		return pick(t, "job", few)
+	if len(failed) > 0 && pick(t, "failed", []bool{true, true, false}) {
+		return pick(t, "job", failed)
 	}
 	return rapid.IntRange(1, s.Vars().NextJob-1).Draw(t, "job")
 }
 
-func jobs[R any](rows []R, job func(R) int) []int {
-	ids := make([]int, len(rows))
-	for i, r := range rows {
-		ids[i] = job(r)
-	}
-	return ids
-}
-
-// drawAttempts draws one to four attempts, open ones by preference, with repetitions and dead ones among them.
-func (g *generator) drawAttempts(t *rapid.T, s model.Store) []model.AttemptID {
-	// Who waits is left alone, mostly: a wait takes long, compared with what runs.
-	var open []model.AttemptID
-	leave := len(s.Leases()) > 0 && pick(t, "leave", []bool{true, true, true, false})
-	for c := range s.OpenClaims() {
-		if _, waits := s.Lease(c.ID()); !waits || !leave {
-			open = append(open, c.ID())
-		}
-	}
-	n := rapid.IntRange(1, 4).Draw(t, "how many")
-	var picked []model.AttemptID
-	for range n {
-		from := open
-		if len(open) == 0 || pick(t, "any", []bool{false, false, false, true}) {
-			from = g.attempts
-		}
-		picked = append(picked, pick(t, "attempt", from))
-	}
-	return picked
+func (g *generator) drawProgress(t *rapid.T, s model.Store) model.Action {
+	percent := rapid.IntRange(0, 100).Draw(t, "percent")
+	return model.Progress{Attempts: g.drawAttempts(t, s)[:1], Percent: percent, Now: g.now}
 }
 
 // freeTx is the lowest number that no open transaction has.

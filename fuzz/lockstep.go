@@ -161,16 +161,18 @@ func (p *property) run(ctx context.Context, t *rapid.T) {
 		r.doer = p.l.o.lie(r.system)
 	}
 	defer r.system.close(context.WithoutCancel(ctx))
-	g := &generator{world: w, theme: pick(t, "theme", themes), narrow: rapid.Bool().Draw(t, "narrow")}
+	g := newGenerator(t, w)
 	var actions []model.Action
 	for range p.l.o.Steps {
 		a := g.draw(t, r.store)
 		actions = append(actions, a)
-		_, err := r.step(ctx, a)
+		happened, err := r.step(ctx, a)
 		if !p.went(t, w, actions, err) {
 			return
 		}
-		g.learn(r.story)
+		if happened {
+			g.learn(r.story)
+		}
 	}
 	if p.went(t, w, actions, r.finish(ctx)) {
 		p.count(r, w)

@@ -56,13 +56,8 @@ func (r *run) step(ctx context.Context, a model.Action) (ok bool, _ error) {
 	if !r.system.runnable(a) {
 		return false, nil
 	}
-	shapes := r.shapes(a)
-	expected, err := r.story.Tell(r.store, a)
-	if errors.Is(err, model.ErrDisabled) {
-		r.story = r.story[:len(r.story)-1]
-		return false, nil
-	}
-	if err != nil {
+	expected, ok, err := r.tell(a)
+	if !ok || err != nil {
 		return false, err
 	}
 	answer, err := r.doer.apply(ctx, a)
@@ -72,14 +67,31 @@ func (r *run) step(ctx context.Context, a model.Action) (ok bool, _ error) {
 	if err != nil {
 		return false, r.differ("", "the engine fails: %v", err)
 	}
-	r.count(a, expected)
-	for _, shape := range shapes {
-		r.counts[a.Name()+" "+shape]++
-	}
 	if !sameAnswer(expected, answer) {
 		return false, r.differ("", "the answers differ: model %s, engine %v", expected, answer)
 	}
 	return true, r.compare(ctx)
+}
+
+// tell runs an operation on the model's side, and counts what came of it.
+func (r *run) tell(a model.Action) (_ model.Result, ok bool, _ error) {
+	before := pieces(r.store)
+	expected, err := r.story.Tell(r.store, a)
+	if errors.Is(err, model.ErrDisabled) {
+		r.story = r.story[:len(r.story)-1]
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	r.count(a, expected)
+	after := pieces(r.store)
+	for piece, shape := range before {
+		if after[piece] != shape {
+			r.counts[a.Name()+" "+shape]++
+		}
+	}
+	return expected, true, nil
 }
 
 // compare reads the database and compares it with the model's state.
@@ -160,46 +172,6 @@ func (r *run) differ(diff, format string, args ...any) error {
 	return &Difference{Step: len(r.story), What: fmt.Sprintf(format, args...), Diff: diff, Story: r.story}
 }
 
-// shapes are those of the ends that a deletion is about to remove, and of jobs that are about to be moved: each has a way of
-// its own.
-func (r *run) shapes(a model.Action) (shapes []string) {
-	switch a := a.(type) {
-	case model.SetPriority:
-		return r.waits(a.Jobs)
-	case model.MoveJob:
-		return r.waits(a.Jobs)
-	case model.DeleteTerminal:
-		return r.ends(a.Jobs)
-	}
-	return nil
-}
-
-// waits are the places where jobs wait that are about to be moved.
-func (r *run) waits(jobs []int) (shapes []string) {
-	for _, job := range jobs {
-		if d, ok := r.store.Deferred(job); ok && d.Tx == 0 {
-			shapes = append(shapes, "deferred")
-		} else if e, ok := r.store.NewestEntry(job); ok && e.Waiting() {
-			shapes = append(shapes, "available")
-		}
-	}
-	return shapes
-}
-
-func (r *run) ends(jobs []int) (shapes []string) {
-	for _, job := range jobs {
-		switch t, ended := r.store.Terminal(job); {
-		case ended && t.State == model.Completed:
-			shapes = append(shapes, "compact")
-		case ended && t.Wide:
-			shapes = append(shapes, "wide")
-		case ended:
-			shapes = append(shapes, "narrow")
-		}
-	}
-	return shapes
-}
-
 // count counts the operation, and its outcome where it has several.
 func (r *run) count(a model.Action, result model.Result) {
 	r.counts[a.Name()]++
@@ -225,9 +197,6 @@ func (r *run) count(a model.Action, result model.Result) {
 		for _, at := range res.Attempts {
 			_, outcome, _ := strings.Cut(at.String(), ":")
 			r.counts[a.Name()+" "+outcome]++
-			if end, ended := r.store.Terminal(at.ID.Job); ended && end.Leased && !at.Stale {
-				r.counts[a.Name()+" leased"]++
-			}
 		}
 	case model.Cancellation:
 		r.countJobs(a, res.Jobs)

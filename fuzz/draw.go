@@ -1,0 +1,72 @@
+package fuzz
+
+import (
+	"pgregory.net/rapid"
+
+	"github.com/awa-engine/awa/model"
+)
+
+// drawJob draws any job, or one of the few that are deferred, held, running, waiting or over.
+func (g *generator) drawJob(t *rapid.T, s model.Store) int {
+	var running []int
+	for c := range s.OpenClaims() {
+		running = append(running, c.Job)
+	}
+	kinds := [][]int{nil, nil}
+	for _, few := range [][]int{
+		deferred(s, model.JobScheduled),
+		deferred(s, model.JobRetryable),
+		jobs(s.DLQRows(), func(d model.DLQRow) int { return d.Job }),
+		jobs(s.Leases(), func(l model.LeaseRow) int { return l.Job }),
+		jobs(s.Terminals(), func(e model.TerminalRow) int { return e.Job }),
+		jobs(s.Leases(), func(l model.LeaseRow) int { return l.Job }),
+		running,
+	} {
+		if len(few) > 0 {
+			kinds = append(kinds, few)
+		}
+	}
+	if few := pick(t, "from", kinds); few != nil {
+		return pick(t, "job", few)
+	}
+	return rapid.IntRange(1, s.Vars().NextJob-1).Draw(t, "job")
+}
+
+func deferred(s model.Store, state model.JobState) (jobs []int) {
+	for _, d := range s.DeferredRows() {
+		if d.State == state {
+			jobs = append(jobs, d.Job)
+		}
+	}
+	return jobs
+}
+
+func jobs[R any](rows []R, job func(R) int) []int {
+	ids := make([]int, len(rows))
+	for i, r := range rows {
+		ids[i] = job(r)
+	}
+	return ids
+}
+
+// drawAttempts draws one to four attempts, open ones by preference, with repetitions and dead ones among them.
+func (g *generator) drawAttempts(t *rapid.T, s model.Store) []model.AttemptID {
+	// Who waits is left alone, mostly: a wait takes long, compared with what runs.
+	var open []model.AttemptID
+	leave := len(s.Leases()) > 0 && pick(t, "leave", []bool{true, false})
+	for c := range s.OpenClaims() {
+		if _, waits := s.Lease(c.ID()); !waits || !leave {
+			open = append(open, c.ID())
+		}
+	}
+	n := rapid.IntRange(1, 4).Draw(t, "how many")
+	var picked []model.AttemptID
+	for range n {
+		from := open
+		if len(open) == 0 || pick(t, "any", []bool{false, false, false, true}) {
+			from = g.attempts
+		}
+		picked = append(picked, pick(t, "attempt", from))
+	}
+	return picked
+}
