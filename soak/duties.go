@@ -22,7 +22,11 @@ type duty struct {
 
 // duties are those of maintenance, by two leaders where that is the harder case.
 func (r *run) duties() []duty {
-	return []duty{{turnEvery, r.turn}, {sweepEvery, r.sweep}, {sweepEvery, r.sweep}, {promoteEvery, r.promote}, {auditEvery, r.audit}}
+	all := []duty{{turnEvery, r.turn}, {sweepEvery, r.sweep}, {sweepEvery, r.sweep}, {promoteEvery, r.promote}}
+	if !r.plan.AuditAtEnd {
+		all = append(all, duty{auditEvery, r.audit})
+	}
+	return all
 }
 
 // keepUp does a duty until stop is done. One that takes long leaves the others their time all the same: an audit that

@@ -117,11 +117,14 @@ func (r *Report) jobs(ev evidence) {
 		return
 	}
 	for _, what := range []string{
-		"PruneQueue pruned", "PruneClaims pruned", "PruneLeases pruned", "carried", "rescued", "promoted", "removed", "operator", "audits", "Park ok", "Resume ok", "Cancel ok", "Cancel too late", "Progress ok",
+		"PruneQueue pruned", "PruneClaims pruned", "PruneLeases pruned", "carried", "rescued", "promoted", "removed", "operator", "Park ok", "Resume ok", "Cancel ok", "Cancel too late", "Progress ok",
 	} {
 		if ev.did[what] == 0 {
 			r.wrong("nothing was seen of: %s", what)
 		}
+	}
+	if ev.did["audits"] == 0 && !ev.plan.AuditAtEnd {
+		r.wrong("nothing was seen of: audits")
 	}
 }
 

@@ -16,6 +16,9 @@ type Plan struct {
 	Rate float64
 	// Pinned keeps another session's snapshot open through the load.
 	Pinned bool
+	// AuditAtEnd leaves out the audits of each second, which take a share of the machine that grows with the tables: for loads
+	// that are to show how fast the engine is.
+	AuditAtEnd bool
 	// Settle is how long the server's autovacuum has, after the load, to bring the dead tuples under their limit. Zero means
 	// no limit: less than a minute shows nothing, since by default it comes by once a minute.
 	Settle time.Duration

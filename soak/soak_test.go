@@ -66,6 +66,8 @@ func TestJudge(t *testing.T) {
 		"it didn't drain":            {func(ev *evidence) { ev.drained = false }, "drained"},
 		"nothing was carried":        {func(ev *evidence) { ev.did["carried"] = 0 }, "nothing was seen of: carried"},
 		"nothing was carried, short": {func(ev *evidence) { ev.did["carried"], ev.plan.Duration = 0, time.Second }, ""},
+		"no audit":                   {func(ev *evidence) { ev.did["audits"] = 0 }, "nothing was seen of: audits"},
+		"no audit, as planned":       {func(ev *evidence) { ev.did["audits"], ev.plan.AuditAtEnd = 0, true }, ""},
 		"a deadlock":                 {func(ev *evidence) { ev.deadlocks = 1 }, "1 deadlocks"},
 		"a receipt was updated":      {func(ev *evidence) { ev.churn["ready_entries"] = 1 }, "1 rows of ready_entries"},
 		"a row is deleted":           {func(ev *evidence) { ev.churn["done_entries"] = 8 }, "8 rows of done_entries"},

@@ -27,7 +27,7 @@ In the end every job must be accounted for, no call may have failed, no table ma
 updated, or deleted by anybody but an operator, and at most 300 dead tuples may be left once autovacuum has come by. With
 --pinned another session keeps a snapshot open: the last third of the load must then be as fast as the first.`,
 		Example: `  awa-check soak
-  awa-check soak --duration 3m --rate 0 --pinned --rounds 3 --json pinned.json`,
+  awa-check soak --duration 3m --rate 0 --pinned --audit-at-end --rounds 3 --json pinned.json`,
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().DurationVar(&plan.Duration, "duration", 10*time.Minute, "how long the load lasts")
@@ -35,6 +35,7 @@ updated, or deleted by anybody but an operator, and at most 300 dead tuples may 
 	cmd.Flags().IntVar(&plan.Clients, "clients", 4, "how many clients there are at once")
 	cmd.Flags().Float64Var(&plan.Rate, "rate", 500, "how many jobs are enqueued a second (0: as many as the clients can)")
 	cmd.Flags().BoolVar(&plan.Pinned, "pinned", false, "keep another session's snapshot open through the load")
+	cmd.Flags().BoolVar(&plan.AuditAtEnd, "audit-at-end", false, "leave out the audits of each second: their cost grows with the tables")
 	cmd.Flags().IntVar(&rounds, "rounds", 1, "how many times it is run, each on a server of its own")
 	cmd.Flags().Uint64Var(&plan.Seed, "seed", 0, "draw the jobs' fates from this seed (default: a new one, printed)")
 	cmd.RunE = a.does(func(ctx context.Context, r *report.Report, _ []string) error {
