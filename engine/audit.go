@@ -87,6 +87,7 @@ var auditChecks = []auditCheck{
 	{"OneJobPerKey", "P5", "at most one live job has a unique key, and one row says that it holds it", "keys"},
 	{"AttemptsWithinMax", "P3", "no job waits for more attempts than it was given", "attempts_within_max"},
 	{"CountsAreExact", "P9", "the counted columns add up to the rows", "counts"},
+	{"CountsAreKept", "P9", "what is kept of the number of terminal rows is their number, by generation, lane and state", "counts_kept"},
 	{"ErrorsAreBounded", "P6", "an error history has at most twenty entries", "histories"},
 	{"CursorsAreOfTheirSlot", "P2", "a slot without claims has no rescue cursor", "rescue_cursors"},
 }

@@ -166,3 +166,12 @@ SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.unique_claims) looke
           FROM {{.S}}.unique_claims u JOIN places p USING (job_id)
          WHERE NOT u.active AND p.state IN ('available', 'scheduled', 'retryable', 'running', 'waiting')) v LIMIT 20) f ON true
 {{end}}
+
+{{/* P9, hazard 9: by generation, since a slot that is entered again must not inherit what its last one counted. */}}
+{{define "counts_kept_audit"}}
+/* awa:Audit */
+WITH counted AS MATERIALIZED ({{template "counts_apart" .}})
+SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM counted) looked LEFT JOIN (
+    SELECT 'done_entries', ready_generation, lane_id, NULL::bigint, format('there are %s %s rows, and %s are counted', rows, state, kept)
+      FROM counted WHERE kept <> rows LIMIT 20) f ON true
+{{end}}

@@ -187,6 +187,10 @@ var corruptions = []corruption{
 	{"AttemptsWithinMax", "with 25 of 25 attempts used up", []string{`UPDATE %s.deferred_jobs SET attempt = 25, run_lease = 25`}},
 	{"AttemptsWithinMax", "at run lease 0", []string{`UPDATE %s.ready_entries SET attempt = 1 WHERE job_id = 6`}},
 	{"CountsAreExact", `queue "q", priority 2`, []string{`UPDATE %s.ready_claim_attempt_batches SET claimed_count = 2 WHERE batch_id = 3`}},
+	{"CountsAreKept", "there are 1 failed rows, and 3 are counted", []string{`UPDATE %s.queue_terminal_count_deltas SET delta = 3`}},
+	{"CountsAreKept", "there are 0 cancelled rows, and 7 are counted", []string{
+		`INSERT INTO %s.queue_terminal_live_counts SELECT ready_generation, 7, lane_id, ready_slot, 'cancelled' FROM %s.done_entries`,
+	}},
 	{"ErrorsAreBounded", "no list of at most twenty", []string{`UPDATE %s.done_entries SET errors = '{}'`}},
 	{"CursorsAreOfTheirSlot", "slot 0 has the batch_rescue cursor at 9", []string{
 		`TRUNCATE %s.lease_claim_batches_0`, `UPDATE %s.claim_ring_slots SET batch_rescue_cursor_claimed_at = now(), batch_rescue_cursor_batch_id = 9 WHERE slot = 0`,

@@ -137,6 +137,24 @@ var matrixOperations = []matrixOperation{
 		}
 		return "kept"
 	}},
+	{"FoldCounts", func(s *subject) string {
+		out, err := s.FoldCounts(s.t.Context(), 1) // which slot has something to fold, and who holds the past, depends on the cells before
+		s.must(err)
+		if out.Status != engine.Folded && out.Status != engine.FoldNothing && out.Status != engine.FoldPinned && out.Status != engine.FoldBlocked {
+			return string(out.Status)
+		}
+		return "ok"
+	}},
+	{"CheckCounts", func(s *subject) string {
+		apart, err := s.CheckCounts(s.t.Context())
+		s.must(err)
+		return fmt.Sprintf("%d differences", len(apart))
+	}},
+	{"RebuildCounts", func(s *subject) string {
+		n, err := s.RebuildCounts(s.t.Context())
+		s.must(err)
+		return fmt.Sprintf("%d rebuilt", n)
+	}},
 	{"TrimLedger", func(s *subject) string {
 		_, err := s.TrimLedger(s.t.Context()) // how many rows it drops depends on the cells before
 		return label(err)

@@ -271,10 +271,10 @@ func (p proof) contradiction() string {
 }
 
 // truncate carries failed rows inside the floor on, adds what is lost to the permanent counts, appends the generation to the prune ledger and truncates, all or
-// nothing. A slot that was never written needs no TRUNCATE, which would only leave dead rows in the catalogue (hazard 27).
+// nothing. A child that was never written needs no TRUNCATE, which would only leave dead rows in the catalogue (hazard 27).
 func (p *pruning) truncate(ctx context.Context, t *txn, at children) error {
 	sql := p.e.sql
-	var holds bool
+	var written []string
 	var b pgx.Batch
 	switch p.ring.name {
 	case "queue":
@@ -286,10 +286,11 @@ func (p *pruning) truncate(ctx context.Context, t *txn, at children) error {
 		b.Queue(sql.get("reset_rescue_cursor", at))
 	}
 	b.Queue(sql.get("append_prune", at), p.out.Generation, p.ring.slot(p.out.Generation), p.e.now())
-	b.Queue(sql.get("slot_holds_rows", at)).QueryRow(func(row pgx.Row) error { return row.Scan(&holds) })
-	if err := send(ctx, t, &b); err != nil || !holds {
+	b.Queue(sql.get("written_children", at)).QueryRow(func(row pgx.Row) error { return row.Scan(&written) })
+	if err := send(ctx, t, &b); err != nil || len(written) == 0 {
 		return err
 	}
+	at.Ring.children = written
 	_, err := t.Exec(ctx, sql.get("truncate_slot", at))
 	return err
 }

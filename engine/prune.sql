@@ -227,10 +227,11 @@ UPDATE {{.S}}.claim_ring_slots
 INSERT INTO {{.S}}.{{.Ring.Name}}_ring_prunes (generation, slot, pruned_at) VALUES ($1::bigint, $2::smallint, coalesce($3::timestamptz, now()))
 {{end}}
 
-{{/* Leases went one by one; what they leave behind is still there. */}}
-{{define "slot_holds_rows"}}
+{{/* The children that take up space: each TRUNCATE leaves dead rows in the catalogue, and most slots leave most children empty.
+     By size, since rows that went one by one, or were rolled back, are no rows and still there. */}}
+{{define "written_children"}}
 /* awa:Prune */
-SELECT {{if eq .Ring.Name "lease"}}pg_relation_size('{{.S}}.leases_{{.Queue}}') > 0{{else}}{{range $i, $child := .Ring.Children}}{{if $i}} OR {{end}}EXISTS (SELECT FROM {{$.S}}.{{$child}}_{{$.Queue}}){{end}}{{end}}
+SELECT array_remove(ARRAY[{{range $i, $child := .Ring.Children}}{{if $i}}, {{end}}CASE WHEN pg_relation_size('{{$.S}}.{{$child}}_{{$.Queue}}') > 0 THEN '{{$child}}' END{{end}}]::text[], NULL)
 {{end}}
 
 {{define "truncate_slot"}}

@@ -17,6 +17,7 @@ type ring struct {
 func queueRing(slots int) ring {
 	return ring{name: "queue", slots: slots, children: []string{
 		"ready_entries", "ready_claim_attempt_batches", "ready_tombstones", "receipt_completion_batches", "receipt_completion_tombstones", "done_entries",
+		"queue_terminal_count_deltas", "queue_terminal_live_counts",
 	}, roots: []string{"ready_entries"}}
 }
 

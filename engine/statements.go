@@ -56,7 +56,7 @@ func newStatements(schema string) *statements {
 
 // get returns the text of a statement.
 func (s *statements) get(name string, c children) string {
-	key := fmt.Sprint(name, c.Queue, c.Claim, c.Slots, c.Ring.name, c.Local, c.Deadline, c.Timeout, c.Lease)
+	key := fmt.Sprint(name, c.Queue, c.Claim, c.Slots, c.Ring.name, c.Ring.children, c.Local, c.Deadline, c.Timeout, c.Lease)
 	s.mu.RLock()
 	text, ok := s.text[key]
 	s.mu.RUnlock()

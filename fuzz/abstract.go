@@ -60,12 +60,20 @@ type tables struct {
 	ended      map[position]bool
 	hidden     map[position]int // the job of a success that is hidden
 	keys       map[string]int   // unique keys
+	counts     map[counted]int  // done rows less what is kept of their number
+}
+
+// counted is what a count is kept of.
+type counted struct {
+	generation, lane int
+	state            string
 }
 
 func newTables(w World) *tables {
 	return &tables{
 		flat: model.NewFlat(w.Config()), world: w, lanes: map[int32]int{}, entries: map[position]model.EntryRow{},
 		evidence: map[position]int{}, tombstones: map[position]bool{}, claims: map[int]model.ClaimRow{}, ended: map[position]bool{}, hidden: map[position]int{}, keys: map[string]int{},
+		counts: map[counted]int{},
 	}
 }
 
@@ -103,6 +111,8 @@ func (t *tables) readers() []tableReader {
 		{`SELECT ready_slot, lane_id, ready_generation, coalesce(lane_seq, 0), job_id FROM {s}.receipt_completion_tombstones`, t.removed},
 		{`SELECT ready_slot, lane_id, ready_generation, completed_at, completed_count, lane_seqs FROM {s}.receipt_completion_batches`, t.completion},
 		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, state, finalized_at, max_attempts, time_limit FROM {s}.done_entries`, t.done},
+		{`SELECT ready_slot, lane_id, ready_generation, state, live_count FROM {s}.queue_terminal_live_counts
+		   UNION ALL SELECT ready_slot, lane_id, ready_generation, state, delta FROM {s}.queue_terminal_count_deltas`, t.kept},
 		{`SELECT job_id, run_lease, receipt_id, heartbeat_at, coalesce(percent, 0), leased, callback_token, callback::text, early::text FROM {s}.attempt_state`, t.attemptState},
 		{`SELECT lease_slot, lease_generation, lane_id, job_id, run_lease, receipt_id, claim_generation, ready_generation, local, token, timeout_at FROM {s}.leases`, t.lease},
 		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, state, run_at, time_limit FROM {s}.deferred_jobs`, t.deferred},

@@ -257,6 +257,18 @@ func (t *tables) completion(rows pgx.Rows) error {
 	return err
 }
 
+// kept takes off what is kept of the number of done rows: nothing may be left.
+func (t *tables) kept(rows pgx.Rows) error {
+	var slot, generation, n int
+	var lane int32
+	var state string
+	if err := rows.Scan(&slot, &lane, &generation, &state, &n); err != nil {
+		return err
+	}
+	t.counts[counted{generation, t.lanes[lane], state}] -= n
+	return inSlot("a count", slot, generation, t.world.QueueSlots)
+}
+
 func (t *tables) done(rows pgx.Rows) error {
 	var slot, generation, seq, job, lease, attempt int
 	var lane int32
@@ -270,6 +282,7 @@ func (t *tables) done(rows pgx.Rows) error {
 	if err := inSlot("a done row", slot, generation, t.world.QueueSlots); err != nil {
 		return err
 	}
+	t.counts[counted{generation, t.lanes[lane], state}]++
 	if maxAttempts != nil {
 		t.used(t.lanes[lane], seq)
 		t.flat.AddTerminal(model.TerminalRow{
@@ -311,6 +324,11 @@ func (t *tables) check() error {
 	}
 	for at, job := range t.hidden {
 		return fmt.Errorf("position %d of generation %d is hidden as job %d's, and is no success", at.laneSeq, at.ready, job)
+	}
+	for of, n := range t.counts {
+		if n != 0 {
+			return fmt.Errorf("generation %d of lane %d has %d %s rows more than are counted", of.generation, of.lane, n, of.state)
+		}
 	}
 	return nil
 }

@@ -99,8 +99,8 @@ func (b *bench) empty(ctx context.Context, schema string) error {
 	s := pgx.Identifier{schema}.Sanitize()
 	text := ""
 	for _, table := range []string{
-		"ready_entries", "ready_claim_attempt_batches", "ready_tombstones", "receipt_completion_batches", "receipt_completion_tombstones", "done_entries", "lease_claim_batches",
-		"lease_claims", "lease_claim_closure_batches", "lease_claim_closures", "attempt_state", "leases", "deferred_jobs", "dlq_entries", "unique_claims", "queue_terminal_rollups", "queue_ring_prunes", "claim_ring_prunes",
+		"ready_entries", "ready_claim_attempt_batches", "ready_tombstones", "receipt_completion_batches", "receipt_completion_tombstones", "done_entries",
+		"queue_terminal_count_deltas", "queue_terminal_live_counts", "lease_claim_batches", "lease_claims", "lease_claim_closure_batches", "lease_claim_closures", "attempt_state", "leases", "deferred_jobs", "dlq_entries", "unique_claims", "queue_terminal_rollups", "queue_ring_prunes", "claim_ring_prunes",
 		"lease_ring_prunes",
 	} {
 		text += fmt.Sprintf("DELETE FROM %s.%s;", s, table)

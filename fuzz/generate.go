@@ -65,6 +65,7 @@ var weights = []struct {
 	{"PauseQueue", 1},
 	{"ResumeQueue", 4},
 	{"TrimLedger", 1},
+	{"FoldCounts", 1},
 	{"TrimKeys", 2},
 	{"Counts", 1},
 	{"Job", 5},
@@ -334,7 +335,7 @@ func (g *generator) drawEnded(t *rapid.T, s model.Store) int {
 }
 
 // alike are the operations without arguments.
-var alike = map[string]model.Action{"Reopen": model.Reopen{}, "TrimLedger": model.TrimLedger{}, "TrimKeys": model.TrimKeys{}}
+var alike = map[string]model.Action{"Reopen": model.Reopen{}, "TrimLedger": model.TrimLedger{}, "FoldCounts": model.FoldCounts{}, "TrimKeys": model.TrimKeys{}}
 
 func (g *generator) withKey(t *rapid.T, s model.Store, a model.Enqueue) model.Action {
 	a.Unique, a.Held = g.key(t, s, 0)

@@ -16,7 +16,7 @@ var expectedOutcomes = []string{
 	"RotateLeases rotated", "RotateLeases skipped_idle", "RotateLeases skipped_next_not_pruned",
 	"PruneLeases pruned", "PruneLeases skipped_active", "PruneLeases nothing",
 	"RotateQueue skipped_next_not_pruned", "RotateClaims rotated", "RotateClaims skipped_idle", "RotateClaims skipped_next_not_pruned",
-	"PruneQueue pruned", "PruneQueue skipped_active", "PruneQueue blocked", "PruneQueue carried", "RetryFailed jobs", "TrimLedger", "TrimKeys rows", "PauseQueue", "ResumeQueue", "Claim paused", "PruneQueue nothing", "PruneClaims pruned",
+	"PruneQueue pruned", "PruneQueue skipped_active", "PruneQueue blocked", "PruneQueue carried", "RetryFailed jobs", "TrimLedger", "FoldCounts", "TrimKeys rows", "PauseQueue", "ResumeQueue", "Claim paused", "PruneQueue nothing", "PruneClaims pruned",
 	"PruneClaims skipped_active", "PruneClaims nothing", "Counts", "Job available", "Job scheduled", "Job running", "Job completed",
 	"Fail dlq", "Retry dlq", "RescueStale dlq", "RescueDeadline dlq", "SetDLQ", "MoveToDLQ jobs", "RetryFromDLQ jobs", "PurgeDLQ jobs",
 	"ListJobs some", "ListJobs none",

@@ -263,6 +263,9 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 	case model.TrimKeys:
 		n, err := e.TrimKeys(ctx)
 		return model.Trimmed{Rows: n}, err
+	case model.FoldCounts:
+		_, err := e.FoldCounts(ctx, 1)
+		return model.OK{}, err
 	case model.TrimLedger:
 		_, err := e.TrimLedger(ctx)
 		return model.OK{}, err

@@ -288,6 +288,10 @@ type MoveJob struct {
 // TrimLedger forgets what no operation asks for any more: nothing that a state tells of. The answer is [OK].
 type TrimLedger struct{}
 
+// FoldCounts adds up what is kept of the numbers of ends: nothing that a state tells of, where each end is counted by being
+// there. The answer is [OK].
+type FoldCounts struct{}
+
 // TrimKeys forgets the unique keys of jobs of which nothing is left. The answer is [Trimmed].
 type TrimKeys struct{}
 

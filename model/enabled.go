@@ -429,6 +429,9 @@ func (o *offer) readers() {
 	if o.allows("TrimLedger") {
 		o.add(TrimLedger{})
 	}
+	if o.allows("FoldCounts") {
+		o.add(FoldCounts{})
+	}
 	if o.allows("TrimKeys") {
 		o.add(TrimKeys{})
 	}

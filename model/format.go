@@ -212,6 +212,7 @@ func (a *CountsOf) keys(k keys)    { k.word("queue", &a.Queue) }
 func (a *JobOf) keys(k keys)       { k.number("job", &a.Job) }
 func (*TrimLedger) keys(keys)      {}
 func (*TrimKeys) keys(keys)        {}
+func (*FoldCounts) keys(keys)      {}
 
 func (a *ListJobs) keys(k keys) {
 	k.optionalWord("state", &a.State)
@@ -266,6 +267,7 @@ func (SetPriority) Name() string     { return "SetPriority" }
 func (MoveJob) Name() string         { return "MoveJob" }
 func (TrimLedger) Name() string      { return "TrimLedger" }
 func (TrimKeys) Name() string        { return "TrimKeys" }
+func (FoldCounts) Name() string      { return "FoldCounts" }
 func (PauseQueue) Name() string      { return "PauseQueue" }
 func (ResumeQueue) Name() string     { return "ResumeQueue" }
 func (CountsOf) Name() string        { return "Counts" }
@@ -309,6 +311,7 @@ func (a SetPriority) String() string     { return line(a.Name(), a.keys) }
 func (a MoveJob) String() string         { return line(a.Name(), a.keys) }
 func (a TrimLedger) String() string      { return line(a.Name(), a.keys) }
 func (a TrimKeys) String() string        { return line(a.Name(), a.keys) }
+func (a FoldCounts) String() string      { return line(a.Name(), a.keys) }
 func (a PauseQueue) String() string      { return line(a.Name(), a.keys) }
 func (a ResumeQueue) String() string     { return line(a.Name(), a.keys) }
 func (a CountsOf) String() string        { return line(a.Name(), a.keys) }
@@ -355,6 +358,7 @@ var parsers = map[string]func(*lineReader) Action{
 	"MoveJob":         parser((*MoveJob).keys),
 	"TrimLedger":      parser((*TrimLedger).keys),
 	"TrimKeys":        parser((*TrimKeys).keys),
+	"FoldCounts":      parser((*FoldCounts).keys),
 	"PauseQueue":      parser((*PauseQueue).keys),
 	"ResumeQueue":     parser((*ResumeQueue).keys),
 	"Counts":          parser((*CountsOf).keys),

@@ -278,7 +278,9 @@ func refused(p Step) bool {
 	case WaitAnswer:
 		return r == WaitStale || r == WaitsAlready || r == Repeated
 	}
-	_, reopen := p.Action.(Reopen)
-	_, trim := p.Action.(TrimLedger)
-	return reopen || trim
+	switch p.Action.(type) {
+	case Reopen, TrimLedger, FoldCounts:
+		return true
+	}
+	return false
 }

@@ -37,6 +37,10 @@ func (a RotateClaims) apply(s Store) (Result, error) {
 // TrimLedger changes nothing: a ring is its two numbers here, and what its ledgers say of older laps was never asked.
 func (TrimLedger) apply(Store) (Result, error) { return OK{}, nil }
 
+// FoldCounts changes nothing: what it adds up are copies of what stands in the terminal rows, and reading a database back
+// compares them.
+func (FoldCounts) apply(Store) (Result, error) { return OK{}, nil }
+
 // rotate decides for either ring: it is a function of the ring's two numbers, its number of slots and whether it is
 // idle, so that there is one rule and not one for each ring. The next slot is free when the generation that last used it was pruned: that
 // it looks empty proves nothing, a row may be there that is not committed yet. Idle looks at the sealed

@@ -197,6 +197,44 @@ CREATE TABLE {{.S}}.done_entries (
     time_limit       interval,
     CHECK (num_nulls(kind, args, max_attempts, created_at) IN (0, 4))
 ) PARTITION BY LIST (ready_slot);
+
+-- How many rows of each state done_entries has, kept so that nobody needs to count them: signed changes, in the slot and
+-- generation of the rows that they are of, and what FoldCounts has made of those of a sealed slot. Both go with their slot, so
+-- that neither has a row which is ever updated or deleted.
+CREATE TABLE {{.S}}.queue_terminal_count_deltas (
+    ready_generation bigint   NOT NULL,
+    delta            bigint   NOT NULL,
+    lane_id          integer  NOT NULL,
+    ready_slot       smallint NOT NULL,
+    state            text     NOT NULL
+) PARTITION BY LIST (ready_slot);
+CREATE TABLE {{.S}}.queue_terminal_live_counts (
+    ready_generation bigint   NOT NULL,
+    live_count       bigint   NOT NULL,
+    lane_id          integer  NOT NULL,
+    ready_slot       smallint NOT NULL,
+    state            text     NOT NULL
+) PARTITION BY LIST (ready_slot);
+
+-- Whoever writes or deletes terminal rows changes the counts with them, in the same statement: no path can forget it. A
+-- statement fires the trigger of the table that it names. A prune's TRUNCATE takes rows and counts alike, and fires nothing.
+CREATE FUNCTION {{.S}}.count_terminal_rows() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $body$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO {{.S}}.queue_terminal_count_deltas (ready_slot, ready_generation, lane_id, state, delta)
+        SELECT ready_slot, ready_generation, lane_id, state, count(*) FROM these GROUP BY 1, 2, 3, 4;
+    ELSE
+        INSERT INTO {{.S}}.queue_terminal_count_deltas (ready_slot, ready_generation, lane_id, state, delta)
+        SELECT ready_slot, ready_generation, lane_id, state, -count(*) FROM these GROUP BY 1, 2, 3, 4;
+    END IF;
+    RETURN NULL;
+END
+$body$;
+CREATE TRIGGER count_added AFTER INSERT ON {{.S}}.done_entries
+    REFERENCING NEW TABLE AS these FOR EACH STATEMENT EXECUTE FUNCTION {{.S}}.count_terminal_rows();
+CREATE TRIGGER count_removed AFTER DELETE ON {{.S}}.done_entries
+    REFERENCING OLD TABLE AS these FOR EACH STATEMENT EXECUTE FUNCTION {{.S}}.count_terminal_rows();
 {{range .QueueSlots}}
 CREATE TABLE {{$.S}}.ready_entries_{{.}} PARTITION OF {{$.S}}.ready_entries FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE UNIQUE INDEX ON {{$.S}}.ready_entries_{{.}} (lane_id, lane_seq);
@@ -213,6 +251,14 @@ CREATE UNIQUE INDEX ON {{$.S}}.receipt_completion_tombstones_{{.}} (lane_id, lan
 CREATE TABLE {{$.S}}.done_entries_{{.}} PARTITION OF {{$.S}}.done_entries FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 CREATE UNIQUE INDEX ON {{$.S}}.done_entries_{{.}} (lane_id, lane_seq);
 CREATE INDEX ON {{$.S}}.done_entries_{{.}} (job_id);
+CREATE TRIGGER count_added AFTER INSERT ON {{$.S}}.done_entries_{{.}}
+    REFERENCING NEW TABLE AS these FOR EACH STATEMENT EXECUTE FUNCTION {{$.S}}.count_terminal_rows();
+CREATE TRIGGER count_removed AFTER DELETE ON {{$.S}}.done_entries_{{.}}
+    REFERENCING OLD TABLE AS these FOR EACH STATEMENT EXECUTE FUNCTION {{$.S}}.count_terminal_rows();
+CREATE TABLE {{$.S}}.queue_terminal_count_deltas_{{.}} PARTITION OF {{$.S}}.queue_terminal_count_deltas
+    FOR VALUES IN ({{.}}) {{$.NoVacuum}};
+CREATE TABLE {{$.S}}.queue_terminal_live_counts_{{.}} PARTITION OF {{$.S}}.queue_terminal_live_counts
+    FOR VALUES IN ({{.}}) {{$.NoVacuum}};
 {{end}}
 -- The claim ring: attempts and their ends ---------------------------------------------------------
 

@@ -102,7 +102,7 @@ func (j *judging) mayBlock(i int) bool {
 			continue
 		}
 		switch j.done[k].Operation.Action.(type) {
-		case model.RotateQueue, model.RotateClaims, model.RotateLeases, model.PruneQueue, model.PruneClaims, model.PruneLeases:
+		case model.RotateQueue, model.RotateClaims, model.RotateLeases, model.PruneQueue, model.PruneClaims, model.PruneLeases, model.FoldCounts:
 			return true
 		case model.Enqueue, model.EnqueueTx, model.Promote, model.Commit, model.Rollback, model.Begin:
 			if !rotates && !claims {

@@ -129,7 +129,7 @@ func (a Answer) tell(op Operation, names map[int64]int) string {
 		return model.Relocation(fuzz.Cancellation(op.Jobs, a.Cancelled)).String()
 	case model.DeleteTerminal:
 		return model.Deletion(fuzz.Cancellation(op.Jobs, a.Cancelled)).String()
-	case model.RotateQueue, model.RotateClaims, model.RotateLeases, model.PruneClaims, model.PruneLeases:
+	case model.RotateQueue, model.RotateClaims, model.RotateLeases, model.PruneClaims, model.PruneLeases, model.FoldCounts:
 		return string(a.Status)
 	case model.CountsOf:
 		return a.Counts.String()

@@ -347,6 +347,9 @@ func (s *session) operate(ctx context.Context, action model.Action) (a Answer, e
 		err = e.ResumeQueue(ctx, op.Queue)
 	case model.TrimKeys:
 		a.Trimmed, err = e.TrimKeys(ctx)
+	case model.FoldCounts:
+		out, err := e.FoldCounts(ctx, 1)
+		return Answer{Status: model.Status(out.Status)}, err
 	case model.TrimLedger:
 		_, err = e.TrimLedger(ctx)
 	case model.RetryFailed:

@@ -40,7 +40,7 @@ var (
 	own       = regexp.MustCompile(`(?i)/\* awa:(\w+) \*/`)
 	// sequenceKeyed are tables into which two transactions can insert without meeting: their keys come from sequences,
 	// or they have none.
-	sequenceKeyed = regexp.MustCompile(`^(ready_entries|ready_claim_attempt_batches|ready_tombstones|receipt_completion_batches|lease_claim_batches|lease_claims|lease_claim_closure_batches)(_\d+)?$`)
+	sequenceKeyed = regexp.MustCompile(`^(ready_entries|ready_claim_attempt_batches|ready_tombstones|receipt_completion_batches|lease_claim_batches|lease_claims|lease_claim_closure_batches|queue_terminal_count_deltas|queue_terminal_live_counts)(_\d+)?$`)
 )
 
 var modeNames = map[string]use{
@@ -93,7 +93,7 @@ func (c *Catalog) parse(sql string) *parsed {
 		p.advisory = strings.Contains(text, "advisory")
 		p.lockWait = strings.Contains(text, "set_config('lock_timeout'")
 	}
-	for _, table := range c.writtenBy(text) {
+	for _, table := range append(c.writtenBy(text), c.triggered(text)...) {
 		p.written = append(p.written, c.withChildren(table)...)
 	}
 	if strings.HasPrefix(text, "TRUNCATE") {
@@ -192,6 +192,11 @@ func (c *Catalog) statement(text string) Footprint {
 			}
 		}
 	}
+	for _, name := range c.triggered(text) {
+		for _, each := range c.withChildren(name) {
+			f.add("lock:"+each, rowExclusive|holds)
+		}
+	}
 	c.functions(&f, text, len(written) > 0)
 	return f
 }
@@ -206,7 +211,7 @@ func (c *Catalog) functions(f *Footprint, text string, writes bool) {
 	if strings.Contains(text, "pg_current_xact_id()") || writes {
 		f.add("xid", holds)
 	}
-	if strings.Contains(text, "pg_current_snapshot()") {
+	if strings.Contains(text, "pg_current_snapshot()") || strings.Contains(text, "pg_stat_activity") {
 		f.add("xid", watches)
 	}
 }
@@ -269,6 +274,17 @@ func (c *Catalog) writtenBy(text string) []string {
 	}
 	if m := copyInto.FindStringSubmatch(text); m != nil {
 		names = append(names, c.named(m[1])...)
+	}
+	return names
+}
+
+// triggered lists the tables into which triggers insert: the counts of terminal rows stand in the slot of those rows.
+func (c *Catalog) triggered(text string) []string {
+	var names []string
+	for _, name := range c.writtenBy(text) {
+		if slot, counted := strings.CutPrefix(name, "done_entries"); counted {
+			names = append(names, "queue_terminal_count_deltas"+slot)
+		}
 	}
 	return names
 }
