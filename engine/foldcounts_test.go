@@ -22,9 +22,9 @@ func TestFoldCounts(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for name, test := range map[string]func(*testing.T, *bundle){"sums": testFold, "the past": testFoldOfThePast, "a lock": testFoldOfALockedSlot} {
+	for name, test := range map[string]func(*testing.T, *bundle){"sums": testFold, "past": testFoldOfThePast, "lock": testFoldOfALockedSlot} {
 		t.Run(name, func(t *testing.T) {
-			b := &bundle{schema: "awa " + name, pool: s.TestPool(t, 6), clock: newClock()}
+			b := &bundle{schema: name, pool: s.TestPool(t, 6), clock: newClock()}
 			if err := engine.Migrate(t.Context(), b.pool, smallRings(b.schema)); err != nil {
 				t.Fatal(err)
 			}

@@ -71,6 +71,8 @@ func anyAction(t *rapid.T) model.Action {
 		return model.SetPriority{Jobs: []int{number("job"), number("job")}, Priority: number("priority")}
 	case "MoveJob":
 		return model.MoveJob{Jobs: []int{number("job"), number("job")}, Queue: queue()}
+	case "FoldCounts":
+		return model.FoldCounts{}
 	case "TrimLedger":
 		return model.TrimLedger{}
 	case "TrimKeys":
