@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -220,6 +221,18 @@ var matrixOperations = []matrixOperation{
 		return label(results[0].Err)
 	}},
 	{"Job", func(s *subject) string { return s.describe() }},
+	{"JobAttempts", func(s *subject) string {
+		records, err := s.JobAttempts(s.t.Context(), s.id)
+		s.must(err)
+		outcomes := []string{}
+		for i, r := range records {
+			outcomes = append(outcomes, cmp.Or(r.Outcome, "open"))
+			if r.RunLease < 1 || r.Attempt < 1 || r.ClaimedAt.IsZero() || (r.ClosedAt == nil) != (r.Outcome == "") || i > 0 && records[i-1].RunLease >= r.RunLease {
+				s.t.Errorf("%+v", records)
+			}
+		}
+		return fmt.Sprint(outcomes)
+	}},
 	{"ListJobs", func(s *subject) string {
 		all, err := s.Engine.ListJobs(s.t.Context(), engine.JobFilter{IDs: []int64{s.id}}, engine.JobPage{Limit: 10})
 		s.must(err)

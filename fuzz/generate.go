@@ -70,6 +70,7 @@ var weights = []struct {
 	{"Counts", 1},
 	{"Job", 5},
 	{"ListJobs", 1},
+	{"JobAttempts", 1},
 	{"Reopen", 1},
 }
 
@@ -113,7 +114,7 @@ func (g *generator) possible(s model.Store) []string {
 			if s.Vars().Paused == 0 {
 				continue
 			}
-		case "Job", "Cancel", "DeleteTerminal", "SetPriority", "MoveJob", "ListJobs":
+		case "Job", "JobAttempts", "Cancel", "DeleteTerminal", "SetPriority", "MoveJob", "ListJobs":
 			if s.Vars().NextJob == 1 {
 				continue
 			}
@@ -209,6 +210,8 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.CountsOf{Queue: queue()}
 	case "Job":
 		return model.JobOf{Job: g.drawJob(t, s)}
+	case "JobAttempts":
+		return model.JobAttempts{Job: g.drawJob(t, s)}
 	default:
 		return g.drawEnd(t, s, name)
 	}

@@ -19,7 +19,7 @@ var expectedOutcomes = []string{
 	"PruneQueue pruned", "PruneQueue skipped_active", "PruneQueue blocked", "PruneQueue carried", "RetryFailed jobs", "TrimLedger", "FoldCounts", "TrimKeys rows", "PauseQueue", "ResumeQueue", "Claim paused", "PruneQueue nothing", "PruneClaims pruned",
 	"PruneClaims skipped_active", "PruneClaims nothing", "Counts", "Job available", "Job scheduled", "Job running", "Job completed",
 	"Fail dlq", "Retry dlq", "RescueStale dlq", "RescueDeadline dlq", "SetDLQ", "MoveToDLQ jobs", "RetryFromDLQ jobs", "PurgeDLQ jobs",
-	"ListJobs some", "ListJobs none",
+	"JobAttempts attempts", "ListJobs some", "ListJobs none",
 	"SetPriority ok", "SetPriority wrong_state", "SetPriority not_found", "MoveJob ok", "MoveJob wrong_state", "MoveJob not_found",
 	"SetPriority available", "SetPriority deferred", "MoveJob available", "MoveJob deferred",
 	"DeleteTerminal ok", "DeleteTerminal batched", "DeleteTerminal narrow", "DeleteTerminal wide", "DeleteTerminal wrong_state", "DeleteTerminal not_found", "Job dlq",

@@ -189,6 +189,8 @@ func (r *run) count(a model.Action, result model.Result) {
 		r.counts[a.Name()+" carried"] += res.Carried
 	case model.Retried:
 		r.counts[a.Name()+" jobs"] += len(res.Jobs)
+	case model.AttemptHistory:
+		r.counts[a.Name()+" attempts"] += len(res.Attempts)
 	case model.JobView:
 		r.counts[a.Name()+" "+string(res.State)]++
 	case model.Claimed:

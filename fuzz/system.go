@@ -84,6 +84,8 @@ func (s *system) runnable(a model.Action) bool {
 		return s.know([]model.AttemptID{a.Attempt})
 	case model.JobOf:
 		return a.Job >= 1 && a.Job <= len(s.jobs)
+	case model.JobAttempts:
+		return a.Job >= 1 && a.Job <= len(s.jobs)
 	case model.RetryFailed:
 		return s.knowJobs(a.Jobs)
 	case model.Cancel:
@@ -290,6 +292,9 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 			return model.JobView{State: model.JobNotFound}, nil
 		}
 		return view(j), err
+	case model.JobAttempts:
+		records, err := e.JobAttempts(ctx, s.jobs[a.Job-1])
+		return history(records), err
 	}
 	return s.operate(ctx, e, a)
 }
@@ -346,6 +351,15 @@ func (s *system) list(ctx context.Context, e *engine.Engine, a model.ListJobs) (
 }
 
 // view is a job in the model's words.
+// history is a job's attempts in the model's words.
+func history(records []engine.AttemptRecord) model.AttemptHistory {
+	var h model.AttemptHistory
+	for _, r := range records {
+		h.Attempts = append(h.Attempts, model.PastAttempt{Lease: int(r.RunLease), Attempt: r.Attempt, Outcome: outcomes[r.Outcome].String()})
+	}
+	return h
+}
+
 func view(j engine.Job) model.JobView {
 	return model.JobView{State: model.JobState(j.State), Lease: int(j.RunLease), Attempt: j.Attempt, Timeout: deadline(j.TimeoutAt)}
 }

@@ -301,6 +301,9 @@ type CountsOf struct{ Queue string }
 // JobOf asks where a job is; its text name is Job. The answer is a [JobView], also for a job that never was.
 type JobOf struct{ Job int }
 
+// JobAttempts asks for the attempts of a job that are remembered. The answer is an [AttemptHistory].
+type JobAttempts struct{ Job int }
+
 // ListJobs asks for jobs by what they are: those that have all that is given, up to Limit of them, in the order of their
 // numbers and after the job After, the highest first unless OldestFirst is 1.
 //

@@ -415,6 +415,11 @@ func (o *offer) readers() {
 			o.add(JobOf{job})
 		}
 	}
+	if o.allows("JobAttempts") {
+		for job := 1; job < o.vars.NextJob; job++ {
+			o.add(JobAttempts{job})
+		}
+	}
 	if o.allows("ListJobs") {
 		o.add(ListJobs{Limit: 2 * o.bounds.Jobs})
 	}

@@ -210,6 +210,7 @@ func (a *PruneClaims) keys(k keys) { k.number("now", &a.Now) }
 func (a *PruneLeases) keys(k keys) { k.number("now", &a.Now) }
 func (a *CountsOf) keys(k keys)    { k.word("queue", &a.Queue) }
 func (a *JobOf) keys(k keys)       { k.number("job", &a.Job) }
+func (a *JobAttempts) keys(k keys) { k.number("job", &a.Job) }
 func (*TrimLedger) keys(keys)      {}
 func (*TrimKeys) keys(keys)        {}
 func (*FoldCounts) keys(keys)      {}
@@ -273,6 +274,7 @@ func (ResumeQueue) Name() string     { return "ResumeQueue" }
 func (CountsOf) Name() string        { return "Counts" }
 func (ListJobs) Name() string        { return "ListJobs" }
 func (JobOf) Name() string           { return "Job" }
+func (JobAttempts) Name() string     { return "JobAttempts" }
 func (Reopen) Name() string          { return "Reopen" }
 
 func (a Enqueue) String() string         { return line(a.Name(), a.keys) }
@@ -317,6 +319,7 @@ func (a ResumeQueue) String() string     { return line(a.Name(), a.keys) }
 func (a CountsOf) String() string        { return line(a.Name(), a.keys) }
 func (a ListJobs) String() string        { return line(a.Name(), a.keys) }
 func (a JobOf) String() string           { return line(a.Name(), a.keys) }
+func (a JobAttempts) String() string     { return line(a.Name(), a.keys) }
 func (a Reopen) String() string          { return line(a.Name(), a.keys) }
 
 // parsers has one entry for each operation: an operation without one can't be read back, and the round trip, which
@@ -364,6 +367,7 @@ var parsers = map[string]func(*lineReader) Action{
 	"Counts":          parser((*CountsOf).keys),
 	"ListJobs":        parser((*ListJobs).keys),
 	"Job":             parser((*JobOf).keys),
+	"JobAttempts":     parser((*JobAttempts).keys),
 	"Reopen":          parser((*Reopen).keys),
 }
 

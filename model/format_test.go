@@ -61,6 +61,8 @@ func anyAction(t *rapid.T) model.Action {
 		return model.CountsOf{Queue: queue()}
 	case "Job":
 		return model.JobOf{Job: number("job")}
+	case "JobAttempts":
+		return model.JobAttempts{Job: number("job")}
 	case "PauseQueue":
 		return model.PauseQueue{Queue: queue(), Now: number("now")}
 	case "ResumeQueue":

@@ -273,7 +273,7 @@ func refused(p Step) bool {
 		return status != Rotated && status != Pruned
 	}
 	switch r := p.Result.(type) {
-	case Counts, JobView, Listed:
+	case Counts, JobView, Listed, AttemptHistory:
 		return true
 	case WaitAnswer:
 		return r == WaitStale || r == WaitsAlready || r == Repeated

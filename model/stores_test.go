@@ -69,6 +69,8 @@ func drawAction(t *rapid.T, s Store) Action {
 		return CountsOf{queue(t, "queue")}
 	case "Job":
 		return JobOf{small("job", 0, 9)}
+	case "JobAttempts":
+		return JobAttempts{small("job", 0, 9)}
 	case "TrimLedger", "TrimKeys", "FoldCounts", "Reopen":
 		return map[string]Action{"TrimLedger": TrimLedger{}, "TrimKeys": TrimKeys{}, "FoldCounts": FoldCounts{}, "Reopen": Reopen{}}[name]
 	case "Claim":

@@ -172,7 +172,7 @@ func (s *search) checkStep(w *worker, at origin, step model.Step) {
 // readsOnly says of which actions it is enough that they were asked.
 func readsOnly(a model.Action) bool {
 	switch a.(type) {
-	case model.CountsOf, model.JobOf, model.ListJobs, model.Reopen, model.TrimLedger, model.FoldCounts:
+	case model.CountsOf, model.JobOf, model.JobAttempts, model.ListJobs, model.Reopen, model.TrimLedger, model.FoldCounts:
 		return true
 	}
 	return false
