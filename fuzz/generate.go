@@ -210,8 +210,6 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.CountsOf{Queue: queue()}
 	case "Job":
 		return model.JobOf{Job: g.drawJob(t, s)}
-	case "JobAttempts":
-		return model.JobAttempts{Job: g.drawJob(t, s)}
 	default:
 		return g.drawEnd(t, s, name)
 	}
@@ -279,6 +277,8 @@ func (g *generator) drawOperator(t *rapid.T, s model.Store, name string) model.A
 		return a
 	case "ListJobs":
 		return g.drawList(t, s)
+	case "JobAttempts":
+		return model.JobAttempts{Job: g.drawJob(t, s)}
 	case "SetPriority":
 		return model.SetPriority{Jobs: g.drawWaiting(t, s), Priority: pick(t, "priority", []int{2, 2, 1, 3, 4})}
 	case "MoveJob":

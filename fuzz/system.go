@@ -283,20 +283,8 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 		s.at(a.Now)
 		out, err := e.PruneClaims(ctx)
 		return model.Status(out.Status), err
-	case model.CountsOf:
-		c, err := e.Counts(ctx, a.Queue)
-		return ModelCounts(c), err
-	case model.JobOf:
-		j, err := e.Job(ctx, s.jobs[a.Job-1])
-		if errors.Is(err, engine.ErrNotFound) {
-			return model.JobView{State: model.JobNotFound}, nil
-		}
-		return view(j), err
-	case model.JobAttempts:
-		records, err := e.JobAttempts(ctx, s.jobs[a.Job-1])
-		return history(records), err
 	}
-	return s.operate(ctx, e, a)
+	return s.read(ctx, e, a)
 }
 
 // operate runs what an operator does with jobs that have ended or that wait.
@@ -351,18 +339,6 @@ func (s *system) list(ctx context.Context, e *engine.Engine, a model.ListJobs) (
 }
 
 // view is a job in the model's words.
-// history is a job's attempts in the model's words.
-func history(records []engine.AttemptRecord) model.AttemptHistory {
-	var h model.AttemptHistory
-	for _, r := range records {
-		h.Attempts = append(h.Attempts, model.PastAttempt{Lease: int(r.RunLease), Attempt: r.Attempt, Outcome: outcomes[r.Outcome].String()})
-	}
-	return h
-}
-
-func view(j engine.Job) model.JobView {
-	return model.JobView{State: model.JobState(j.State), Lease: int(j.RunLease), Attempt: j.Attempt, Timeout: deadline(j.TimeoutAt)}
-}
 
 func (s *system) retrials(a model.Retry) (all []engine.Retrial) {
 	for _, r := range s.receiptsOf(a.Attempts) {

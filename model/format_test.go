@@ -73,14 +73,8 @@ func anyAction(t *rapid.T) model.Action {
 		return model.SetPriority{Jobs: []int{number("job"), number("job")}, Priority: number("priority")}
 	case "MoveJob":
 		return model.MoveJob{Jobs: []int{number("job"), number("job")}, Queue: queue()}
-	case "FoldCounts":
-		return model.FoldCounts{}
-	case "TrimLedger":
-		return model.TrimLedger{}
-	case "TrimKeys":
-		return model.TrimKeys{}
-	case "Reopen":
-		return model.Reopen{}
+	case "FoldCounts", "TrimLedger", "TrimKeys", "Reopen":
+		return map[string]model.Action{"FoldCounts": model.FoldCounts{}, "TrimLedger": model.TrimLedger{}, "TrimKeys": model.TrimKeys{}, "Reopen": model.Reopen{}}[name]
 	default:
 		return anyEnd(t, name)
 	}
