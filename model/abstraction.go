@@ -18,6 +18,8 @@ const Infinite = 1 << 40
 //   - the deadline of an open claim is its rank among theirs. Where all limits are equal, which is what a world must
 //     keep to, the deadline of a later claim comes later;
 //   - the timeout of a wait is its rank among theirs, under the same condition;
+//   - since when a job waits counts from the oldest of them, where jobs age; elsewhere it is 0, and claimed_at where they do:
+//     nothing goes by age there;
 //   - other times are 0: a closed claim's no rule reads; a failed row's is read only under a retention, which
 //     is 0 or [Infinite] here; that of a job in the DLQ by a purge, which takes all of them here;
 //   - seqs and receipts are ranks;
@@ -42,6 +44,7 @@ func (f *Flat) Normalize(b *Bounds) {
 	for i := range f.entries {
 		f.entries[i].Batch = min(f.entries[i].Batch, 1)
 	}
+	f.normalizeWaits()
 	var times, deadlines, timeouts ranking
 	for _, c := range f.claims {
 		if c.Outcome == Open {
@@ -71,6 +74,9 @@ func (f *Flat) Normalize(b *Bounds) {
 			}
 		} else {
 			c.ClaimedAt, c.Deadline = 0, 0
+		}
+		if b.Ages != nil {
+			c.ClaimedAt = 0
 		}
 		c.ClosedAt = 0
 	}

@@ -49,7 +49,7 @@ func Canonical(s Store) string {
 	}
 	for _, e := range f.entries {
 		fmt.Fprintf(&b, "ready lane=%s seq=%d generation=%d job=%d lease=%d attempt=%d max_attempts=%d handed_out=%t%s\n",
-			f.config.LaneName(e.Lane), e.Seq, e.Gen, e.Job, e.Lease, e.Attempt, e.MaxAttempts, e.Batch != 0, given("limit", e.Limit))
+			f.config.LaneName(e.Lane), e.Seq, e.Gen, e.Job, e.Lease, e.Attempt, e.MaxAttempts, e.Batch != 0, given("limit", e.Limit)+given("since", e.Since))
 	}
 	for _, c := range f.claims {
 		fmt.Fprintf(&b, "claim receipt=%d batch=%d generation=%d lane=%s seq=%d ready_generation=%d job=%d lease=%d "+

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Claim hands out waiting rows, priority by priority, in each lane by seq (P4). Each row gets its evidence and a
+// Claim hands out waiting rows, the most urgent lane first, in each lane by seq (P4). Each row gets its evidence and a
 // claim row in the current claim generation; both are additions (P6).
 //
 // A row is looked for by its evidence alone. No cursor, no generation and no open transaction of others can hide
@@ -22,10 +22,20 @@ func (a Claim) apply(s Store) (Result, error) {
 	if s.Vars().paused(first / Priorities) {
 		return Claimed{}, nil
 	}
-	// Lanes of a queue are numbered by priority. A lower priority gets what the higher ones left of the limit.
+	// The lane whose first job is the most urgent gives it away, and again. Where waiting gains nothing, a lower priority gets
+	// what the higher ones left of the limit.
+	var lanes [Priorities][]EntryRow
+	for i := range lanes {
+		lanes[i] = take(s.Waiting(first+i), a.Limit)
+	}
 	var picked []EntryRow
-	for lane := first; lane < first+Priorities && len(picked) < a.Limit; lane++ {
-		picked = append(picked, take(s.Waiting(lane), a.Limit-len(picked))...)
+	for len(picked) < a.Limit {
+		next := mostUrgent(s.Config(), lanes[:], a.Now)
+		if next < 0 {
+			break
+		}
+		picked = append(picked, lanes[next][0])
+		lanes[next] = lanes[next][1:]
 	}
 	var r Claimed
 	for _, e := range picked {

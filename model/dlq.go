@@ -79,7 +79,7 @@ func (a RetryFromDLQ) apply(s Store) (Result, error) {
 			continue
 		}
 		s.DropDLQ(d)
-		waitAgain(s, EntryRow{Lane: d.Lane, Job: d.Job, Lease: d.Lease, Attempt: d.Attempt, MaxAttempts: d.MaxAttempts, Limit: d.Limit})
+		waitAgain(s, EntryRow{Lane: d.Lane, Job: d.Job, Lease: d.Lease, Attempt: d.Attempt, MaxAttempts: d.MaxAttempts, Limit: d.Limit, Since: a.Now})
 		r.Jobs = append(r.Jobs, d.Job)
 	}
 	return r, nil

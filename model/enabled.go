@@ -26,6 +26,9 @@ type Bounds struct {
 	TimeLimits []int
 	// The limits that are tried of each operation that has one. 1 leaves something behind, a large one nothing.
 	ClaimLimits, RescueLimits, PromoteLimits []int
+	// Ages are how long each Enqueue and Claim comes after the newest job that waits; none means at once. Nothing that goes by
+	// the age of a claim may be offered beside it.
+	Ages []int
 	// Retentions of PruneQueue are 0 or Infinite: see Normalize.
 	Retentions []int
 
@@ -62,8 +65,12 @@ func (b *Bounds) completesInTransactions() bool {
 // tried with its cutoff behind each of the times at which an open claim was made.
 func Enabled(s Store, b *Bounds) []Action {
 	o := offer{store: s, bounds: b, vars: s.Vars(), now: 1, later: Infinite}
-	for _, c := range s.Claims() {
-		o.now = max(o.now, c.ClaimedAt+1)
+	if b.Ages != nil {
+		o.now = max(o.now, newestWait(s))
+	} else {
+		for _, c := range s.Claims() {
+			o.now = max(o.now, c.ClaimedAt+1)
+		}
 	}
 	for _, a := range s.AttemptStates() {
 		o.now = max(o.now, a.Heartbeat+1)
@@ -109,7 +116,12 @@ func (o *offer) allows(name string) bool {
 // time, or stay open for as long as the others do something.
 func (o *offer) producers() {
 	if o.allows("Enqueue") {
-		o.eachJob(func(e Enqueue) { o.add(e) })
+		o.eachJob(func(e Enqueue) {
+			for _, age := range o.ages() {
+				e.Now = o.now + age
+				o.add(e)
+			}
+		})
 	}
 	if o.allows("Begin") && len(o.store.Txs()) < o.bounds.OpenTransactions {
 		for _, isolation := range o.bounds.Transactions {
@@ -183,6 +195,13 @@ func (o *offer) limits() []int {
 	return o.bounds.TimeLimits
 }
 
+func (o *offer) ages() []int {
+	if o.bounds.Ages == nil {
+		return []int{0}
+	}
+	return o.bounds.Ages
+}
+
 // freeTx is the lowest number that no open transaction has.
 func (o *offer) freeTx() int {
 	id := 1
@@ -200,7 +219,9 @@ func (o *offer) workers() {
 	if o.allows("Claim") {
 		for _, queue := range o.bounds.Queues {
 			for _, limit := range o.bounds.ClaimLimits {
-				o.add(Claim{Queue: queue, Limit: limit, Now: o.now})
+				for _, age := range o.ages() {
+					o.add(Claim{Queue: queue, Limit: limit, Now: o.now + age})
+				}
 			}
 		}
 	}

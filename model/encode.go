@@ -64,6 +64,7 @@ func (e *EntryRow) numbers(visit func(*int)) {
 	visit(&e.Tx)
 	visit(&e.Batch)
 	visit(&e.Limit)
+	visit(&e.Since)
 }
 
 func (c *ClaimRow) numbers(visit func(*int)) {

@@ -28,7 +28,7 @@ func (a Enqueue) apply(s Store) (Result, error) {
 			s.PutDeferred(DeferredRow{Job: job, Lane: lane, MaxAttempts: a.Attempts, State: JobScheduled, Limit: a.Limit, RunAt: a.RunAt})
 			continue
 		}
-		appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Limit: a.Limit})
+		appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Limit: a.Limit, Since: a.Now})
 	}
 	return Enqueued{answer, len(jobs) == 0}, nil
 }
@@ -63,7 +63,7 @@ func (a EnqueueTx) apply(s Store) (Result, error) {
 	}
 	for _, job := range jobs {
 		if tx.Isolation == ReadCommitted && a.RunAt <= a.Now {
-			appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Limit: a.Limit, Tx: a.Tx})
+			appendReady(s, EntryRow{Lane: lane, Job: job, MaxAttempts: a.Attempts, Limit: a.Limit, Since: a.Now, Tx: a.Tx})
 			continue
 		}
 		// A snapshot from before can't see a rotation or a prune, so such a transaction must not write into a
@@ -136,7 +136,7 @@ func (a Promote) apply(s Store) (Result, error) {
 	var jobs []int
 	for _, d := range take(s.Due(a.Now), a.Limit) {
 		s.DropDeferred(d)
-		appendReady(s, EntryRow{Lane: d.Lane, Job: d.Job, Lease: d.Lease, Attempt: d.Attempt, MaxAttempts: d.MaxAttempts, Limit: d.Limit})
+		appendReady(s, EntryRow{Lane: d.Lane, Job: d.Job, Lease: d.Lease, Attempt: d.Attempt, MaxAttempts: d.MaxAttempts, Limit: d.Limit, Since: a.Now})
 		jobs = append(jobs, d.Job)
 	}
 	return Promoted{jobs}, nil

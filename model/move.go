@@ -60,10 +60,10 @@ func move(s Store, job int, to func(lane int) int) CancelAnswer {
 
 // reappend spends the row's position and lets its job wait at the end of another lane. No row of a ring ever changes. The
 // new row has a run_lease of its own, which no attempt ever had: the newest row of a job is the one that tells where it is,
-// and two with one run_lease would be two answers. No attempt is used up.
+// and two with one run_lease would be two answers. No attempt is used up, and what it has waited it has waited.
 func reappend(s Store, e EntryRow, lane int) {
 	tombstone(s, e)
-	appendReady(s, EntryRow{Lane: lane, Job: e.Job, Lease: e.Lease + 1, Attempt: e.Attempt, MaxAttempts: e.MaxAttempts, Limit: e.Limit})
+	appendReady(s, EntryRow{Lane: lane, Job: e.Job, Lease: e.Lease + 1, Attempt: e.Attempt, MaxAttempts: e.MaxAttempts, Limit: e.Limit, Since: e.Since})
 }
 
 // movesSome: jobs were to be moved.

@@ -73,6 +73,12 @@ func Properties() []Property {
 		{"LowestIsHandedOut", "P4", lowestIsHandedOut, handedOutAndLeft},
 		// Tested when a paused queue is claimed from.
 		{"PauseHandsNothingOut", "P3", pauseHandsNothingOut, claimsPaused},
+		// Tested when a claim chose between lanes whose jobs age.
+		{"MostUrgentIsHandedOut", "P4", mostUrgentIsHandedOut, agingMatters},
+		// Tested when one that has waited for all steps of priority was there.
+		{"AgedIsNotPassedOver", "P4", agedIsNotPassedOver, agedWaits},
+		// Tested when a ready row was added.
+		{"WaitBeginsWhenAvailable", "P4", waitBeginsWhenAvailable, addsReady},
 		// Tested when a claim took any.
 		{"ClaimSkipsNothing", "P4", claimSkipsNothing, handedOut},
 		// Tested when a transaction with rows ends.

@@ -49,7 +49,7 @@ func giveBack(s Store, claims []ClaimRow, limit int, outcome Outcome, now int) R
 				r.Busy++
 			case c.Attempt < c.MaxAttempts:
 				closeClaim(s, c, outcome)
-				requeue(s, c)
+				requeue(s, c, now)
 				r.Requeued++
 			default:
 				closeClaim(s, c, outcome)
@@ -67,7 +67,7 @@ func giveBack(s Store, claims []ClaimRow, limit int, outcome Outcome, now int) R
 
 // requeue makes the job of a closed claim available again: a new row at the lane's end, which keeps the job's
 // run_lease and attempt, so that the next claim counts on from there (P3), and its time limit.
-func requeue(s Store, c ClaimRow) {
+func requeue(s Store, c ClaimRow, now int) {
 	old, _ := s.NewestEntry(c.Job) // it was open, so the row that it was made of is there
-	appendReady(s, EntryRow{Lane: c.Lane, Job: c.Job, Lease: c.Lease, Attempt: c.Attempt, MaxAttempts: c.MaxAttempts, Limit: old.Limit})
+	appendReady(s, EntryRow{Lane: c.Lane, Job: c.Job, Lease: c.Lease, Attempt: c.Attempt, MaxAttempts: c.MaxAttempts, Limit: old.Limit, Since: now})
 }

@@ -19,7 +19,7 @@ func (a RetryFailed) apply(s Store) (Result, error) {
 			continue // a job of its kind lives, or did since: it stays failed
 		}
 		s.DropTerminal(t)
-		waitAgain(s, EntryRow{Lane: t.Lane, Job: t.Job, Lease: t.Lease, Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, Limit: t.Limit})
+		waitAgain(s, EntryRow{Lane: t.Lane, Job: t.Job, Lease: t.Lease, Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, Limit: t.Limit, Since: a.Now})
 		r.Jobs = append(r.Jobs, t.Job)
 	}
 	if a.Queue != "" {

@@ -16,6 +16,9 @@ type Config struct {
 	Queues []string
 	// Deadlines are how long an attempt of each queue may take, in the order of Queues; 0, or left out, is no bound.
 	Deadlines []int
+	// Agings are how long a job of each queue waits for a step of priority, in the order of Queues; 0, or left out: waiting
+	// gains none.
+	Agings []int
 }
 
 func (c *Config) leaseSlots() int {
@@ -119,6 +122,8 @@ type EntryRow struct {
 	Batch int
 	// Limit is the job's own time limit, as in [Enqueue]; one that isn't 0 makes the row's claim row-local.
 	Limit int
+	// Since is when the job became available, in this row or in one that it was moved from: what its waiting counts from.
+	Since int
 }
 
 // Visible says whether the row is committed.

@@ -18,9 +18,20 @@ func smallWorld() (*Config, *Bounds) {
 	}
 }
 
+var worlds = []func() (*Config, *Bounds){smallWorld, smallWorld, agingWorld}
+
+// agingWorld offers what aging is about, and that alone: nothing that goes by the age of a claim.
+func agingWorld() (*Config, *Bounds) {
+	return &Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a", "b"}, Agings: []int{2}}, &Bounds{
+		Actions: []string{"Enqueue", "Claim", "Complete", "SetPriority", "MoveJob", "RotateQueue", "PruneQueue"},
+		Jobs:    6, QueueGenerations: 4, Moves: 2, Ages: []int{0, 1, 2, 5},
+		Queues: []string{"a", "b"}, Priorities: []int{1, 2, 4}, MaxAttempts: []int{1},
+		ClaimLimits: []int{1, 3}, Retentions: []int{0},
+	}
+}
+
 // walk applies offered actions and calls visit with each step.
-func walk(t *rapid.T, steps int, visit func(Step)) {
-	config, bounds := smallWorld()
+func walk(t *rapid.T, config *Config, bounds *Bounds, steps int, visit func(Step)) {
 	pre := NewFlat(config)
 	for range steps {
 		actions := Enabled(pre, bounds)
@@ -40,7 +51,8 @@ func walk(t *rapid.T, steps int, visit func(Step)) {
 func TestInvariantsHoldAlongWalks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		walk(t, 60, func(p Step) {
+		config, bounds := rapid.SampledFrom(worlds).Draw(t, "world")()
+		walk(t, config, bounds, 60, func(p Step) {
 			for _, i := range Invariants() {
 				if err := i.Check(p.Post); err != nil {
 					t.Fatalf("%s: %v\nafter %s -> %s:\n%s", i.Name, err, p.Action, p.Result, Canonical(p.Post))
@@ -59,9 +71,9 @@ func TestInvariantsHoldAlongWalks(t *testing.T) {
 // forms explores everything.
 func TestNormalFormForgetsNothingThatMatters(t *testing.T) {
 	t.Parallel()
-	_, bounds := smallWorld()
 	rapid.Check(t, func(t *rapid.T) {
-		walk(t, 40, func(p Step) {
+		config, bounds := rapid.SampledFrom(worlds).Draw(t, "world")()
+		walk(t, config, bounds, 40, func(p Step) {
 			normal := Snapshot(p.Pre)
 			normal.Normalize(bounds)
 			offered, offeredNormal := Enabled(p.Pre, bounds), Enabled(normal, bounds)

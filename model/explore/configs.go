@@ -11,6 +11,7 @@ func Configs() []Config {
 	return []Config{
 		claimRing("claimring-small", 2, 2),
 		lanes(),
+		aging(),
 		pauses(),
 		moves(),
 		keys(),
@@ -47,6 +48,7 @@ const (
 	noMoves        = "no job is moved in this world"
 	noKeys         = "no job has a unique key in this world"
 	noPutOff       = "nothing is retried, snoozed or cancelled in this world"
+	noAging        = "no queue ages its jobs in this world"
 )
 
 // apart are the invariants and properties that only a world which has the thing can put to the test.
@@ -66,6 +68,7 @@ var apart = map[string][]string{
 	noPause:  {"PauseHandsNothingOut"},
 	noMoves:  {"MovedJobKeepsWhatItWas"},
 	noKeys:   {"OneJobPerKey"},
+	noAging:  {"MostUrgentIsHandedOut", "AgedIsNotPassedOver"},
 	noPutOff: {"PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive"},
 }
 
@@ -91,7 +94,7 @@ func because(untested map[string]string, reason string, names ...string) {
 //
 // The ring of ready rows has more slots than it needs and is never turned: the view doesn't show it.
 func claimRing(name string, jobs, generations int) Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noMoves)
 	return Config{
 		Name:  name,
 		About: "the twin of the spec ClaimRing: rescue before truncate, without a lease",
@@ -110,7 +113,7 @@ func claimRing(name string, jobs, generations int) Config {
 // lanes is about order and counts. Four lanes and limits of one and of all: a claim has to choose between queues,
 // priorities and places in a lane, after rescues have mixed them. Queues are alike, so half of the states will do.
 func lanes() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noRing, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noRing, noMoves)
 	return Config{
 		Name:  "lanes",
 		About: "two queues and two priorities: who is handed out first, and what each queue counts",
@@ -126,9 +129,28 @@ func lanes() Config {
 	}
 }
 
+// aging is about what waiting is worth: jobs of two priorities that come and are claimed at all distances of time that make a
+// difference, below a step, at one, and beyond the last; and are moved while they wait.
+func aging() Config {
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noRing)
+	because(untested, noRescue, "RescueGivesWhatIsLeft", "RescueTakesTheOldest")
+	return Config{
+		Name:  "aging",
+		About: "jobs that gain priority by waiting, and who is handed out before whom",
+		Model: model.Config{QueueSlots: 4, ClaimSlots: 2, Queues: []string{"a"}, Agings: []int{2}},
+		Bounds: model.Bounds{
+			Actions: []string{"Enqueue", "Claim", "Complete", "SetPriority", "Counts"},
+			Jobs:    3, Moves: 1, Ages: []int{0, 1, 4},
+			Queues: []string{"a"}, Priorities: []int{1, 3}, MaxAttempts: []int{1},
+			ClaimLimits: []int{1, 2},
+		},
+		Untested: untested,
+	}
+}
+
 // pauses is about queues that an operator pauses, each by itself, while the other goes on.
 func pauses() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noQueueRing, noRing, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noQueueRing, noRing, noMoves)
 	return Config{
 		Name:  "pauses",
 		About: "two queues that are paused and resumed: what is handed out meanwhile",
@@ -146,7 +168,7 @@ func pauses() Config {
 // moves is about jobs that an operator puts into another lane while they wait, in the ring or outside of it, and while the
 // ring turns under them.
 func moves() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing)
 	because(untested, noRescue, "RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	return Config{
 		Name:  "moves",
@@ -168,7 +190,7 @@ func moves() Config {
 // keys is about jobs that share one unique key: who holds it while producers commit and roll back, jobs end in states that
 // keep it and in others, failed ones are retried, and the ring forgets them.
 func keys() Config {
-	untested := leavingOut(noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noPause, noMoves, noQueueRing)
+	untested := leavingOut(noAging, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noPause, noMoves, noQueueRing)
 	because(untested, "an old snapshot can't see who holds a key", "OldSnapshotStaysOutOfTheRing")
 	because(untested, "of jobs with one key one waits at a time", "LowestIsHandedOut")
 	because(untested, noRescue, "RescueGivesWhatIsLeft", "RescueTakesTheOldest")
@@ -192,7 +214,7 @@ func keys() Config {
 // batches is about calls on several attempts: answers are paired with requests, limits cut a rescue in the middle,
 // and one call names open, closed and repeated attempts together (hazard 28). Its reads must change nothing.
 func batches() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noMoves)
 	return Config{
 		Name:  "batches",
 		About: "claims, closes and rescues of several jobs at once, with one mentioned twice, and limits in between",
@@ -213,7 +235,7 @@ func batches() Config {
 // queueRing turns the ring of ready rows past its own length, so that slots are used again: what a prune must wait for,
 // what it carries on for its retention, what it counts, and what an operator retries meanwhile. Jobs come back into younger generations by rescue.
 func queueRing() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noMoves)
 	return Config{
 		Name:  "queue-ring",
 		About: "the ring of ready rows: prune proves that a slot is spent, keeps what retention asks for, counts the rest",
@@ -232,7 +254,7 @@ func queueRing() Config {
 // producers keeps transactions open while others enqueue, claim and turn the ring: P1 and P5. Two are open at once;
 // SERIALIZABLE behaves as REPEATABLE READ does, so one of them stands for both. Nothing is rescued, to keep it small.
 func producers() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noPutOff, noShapes, noStates, noPause, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noPutOff, noShapes, noStates, noPause, noMoves)
 	because(untested, noRescue, "NoJobIsTwice", "OneRowPerLease", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls",
 		"RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	because(untested, noFailure, "RetentionIsKept")
@@ -257,7 +279,7 @@ func producers() Config {
 // callers complete in their transactions, which stay open beside sweeps, heartbeats, other closers and the turn of the claim
 // ring: of claims that have neighbours, and of claims that have none. Two are open at once.
 func callers() Config {
-	untested := leavingOut(noKeys, noWaits, noDLQ, noPutOff, noPause, noQueueRing, noMoves)
+	untested := leavingOut(noAging, noKeys, noWaits, noDLQ, noPutOff, noPause, noQueueRing, noMoves)
 	because(untested, "no caller enqueues in this world", "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "OpenProducerKeepsItsSlot")
 	because(untested, "no deadline in this world", "DeadlinesAreKept")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
@@ -282,7 +304,7 @@ func callers() Config {
 // shapes is about the two shapes of a claim and about deadlines: jobs with a time limit of their own and jobs with
 // their queue's meet in one claim, are closed on each path, and the claim ring turns under them.
 func shapes() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noTransactions, noPutOff, noStates, noPause, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noTransactions, noPutOff, noStates, noPause, noMoves)
 	because(untested, "nothing is kept for its retention in this world", "RetentionIsKept")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
@@ -305,7 +327,7 @@ func shapes() Config {
 // heartbeats is about what running attempts tell of themselves: who tells is alive for the stale sweep, and whatever ends
 // the attempt ends that, too.
 func heartbeats() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noTransactions, noPutOff, noPause, noQueueRing, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noTransactions, noPutOff, noPause, noQueueRing, noMoves)
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
 		Name:  "heartbeats",
@@ -325,7 +347,7 @@ func heartbeats() Config {
 // outcomes is about how an attempt ends beside done and failed for good: its job waits outside of the ring, and comes back
 // to it behind others. The ring of ready rows turns meanwhile, so that an attempt's rows go before its job comes back.
 func outcomes() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noTransactions, noShapes, noStates, noPause, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noTransactions, noShapes, noStates, noPause, noMoves)
 	because(untested, "no retention in this world", "RetentionIsKept")
 	return Config{
 		Name:  "outcomes",
@@ -347,7 +369,7 @@ func outcomes() Config {
 // waits is about attempts that wait for an answer from outside: it comes, comes too early, comes twice, comes for an attempt
 // that is over, or doesn't come; and the ring of leases turns under them.
 func waits() Config {
-	untested := leavingOut(noKeys, noCallers, noDLQ, noShapes, noTransactions, noPause, noQueueRing, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noDLQ, noShapes, noTransactions, noPause, noQueueRing, noMoves)
 	because(untested, "nothing is retried or snoozed in this world", "PutOffKeepsWhatIsLeft")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
@@ -371,7 +393,7 @@ func waits() Config {
 // deadLetters is about what is held for an operator, and about ends that are taken away: failures of each kind go where the
 // policy of the moment says, come back, are removed, while the ring of ready rows turns under them.
 func deadLetters() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noTransactions, noShapes, noStates, noPutOff, noPause, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noTransactions, noShapes, noStates, noPutOff, noPause, noMoves)
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
 		Name:  "dead-letters",
@@ -395,7 +417,7 @@ func deadLetters() Config {
 // other invariant and property is put to the test in one world. Its two jobs and one transaction meet in every order, in one
 // lane: worlds of two are moves, whose ring turns too, and lanes.
 func lifecycle() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noPause, noMoves)
+	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noPause, noMoves)
 	return Config{
 		Name:  "lifecycle",
 		About: "everything at once",

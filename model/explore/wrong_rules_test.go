@@ -110,6 +110,69 @@ func claimYoungest(s model.Store, a model.Claim) (model.Result, error) {
 	return r, err
 }
 
+// claimOnly shows the rule the first rows of one lane alone.
+func claimOnly(s model.Store, a model.Claim, lane, limit int) ([]model.Handout, error) {
+	hidden := slices.DeleteFunc(slices.Clone(s.Entries()), func(e model.EntryRow) bool { return !e.Waiting() || e.Lane == lane })
+	for _, e := range hidden {
+		e.Tx = unseen
+		s.PutEntry(e)
+	}
+	a.Limit = limit
+	r, err := model.Apply(s, a)
+	for _, e := range hidden {
+		s.PutEntry(e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.(model.Claimed).Handouts, nil
+}
+
+func claimByLane(s model.Store, a model.Claim) (model.Result, error) {
+	var r model.Claimed
+	for lane := range s.Config().Lanes() {
+		if left := a.Limit - len(r.Handouts); left > 0 {
+			more, err := claimOnly(s, a, lane, left)
+			if err != nil {
+				return nil, err
+			}
+			r.Handouts = append(r.Handouts, more...)
+		}
+	}
+	return r, nil
+}
+
+// claimTiesByLane goes by effective priority, of priority 3 and an interval of 2, and where that is equal by lane.
+func claimTiesByLane(s model.Store, a model.Claim) (model.Result, error) {
+	var r model.Claimed
+	for range a.Limit {
+		best, lane := 0, -1
+		for l := range s.Config().Lanes() {
+			for e := range s.Waiting(l) {
+				if priority := max(1, l+1-(a.Now-e.Since)/2); lane < 0 || priority < best {
+					best, lane = priority, l
+				}
+				break
+			}
+		}
+		if lane < 0 {
+			break
+		}
+		more, err := claimOnly(s, a, lane, 1)
+		if err != nil {
+			return nil, err
+		}
+		r.Handouts = append(r.Handouts, more...)
+	}
+	return r, nil
+}
+
+func waitBefore(s model.Store, _ model.Enqueue, r model.Result) {
+	e, _ := s.NewestEntry(r.(model.Enqueued).Jobs[0])
+	e.Since--
+	s.PutEntry(e)
+}
+
 // unseen is a transaction that nobody has.
 const unseen = 99
 
