@@ -163,7 +163,7 @@ func TestCarryOfManyYieldsToAReader(t *testing.T) {
 	}
 }
 
-// Whatever column a ready row has, its place and its attempts apart, is a column of the body: carried, retried, shown.
+// Whatever column a ready row has, its place, its attempts and its waiting apart, is a column of the body: carried, retried, shown.
 func TestBodyColumnsAreComplete(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -171,7 +171,7 @@ func TestBodyColumnsAreComplete(t *testing.T) {
 		return one[[]string](t, b, `SELECT array_agg(attname ORDER BY attname)::text[] FROM pg_attribute
 			WHERE attrelid = ('%s.' || $1)::regclass AND attnum > 0 AND NOT attisdropped`, table)
 	}
-	own := []string{"ready_generation", "ready_slot", "lane_id", "lane_seq", "job_id", "run_lease", "attempt", "errors"}
+	own := []string{"ready_generation", "ready_slot", "lane_id", "lane_seq", "job_id", "run_lease", "attempt", "errors", "available_at"}
 	body := strings.Split(engine.BodyColumns(b.Engine), ", ")
 	for _, c := range columns("ready_entries") {
 		if !slices.Contains(own, c) && !slices.Contains(body, c) {

@@ -2,13 +2,14 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// Claim hands out up to limit (1 to 4,096) jobs of the queue: the best priority first, and within a lane in lane order
-// among the jobs that are visible (P4). Each comes with the receipt of its attempt, open until the attempt is closed or
+// Claim hands out up to limit (1 to 4,096) jobs of the queue: the best priority first, counting what QueueConfig.Aging makes
+// of it, and within a lane in lane order among the jobs that are visible (P4). Each comes with the receipt of its attempt, open until the attempt is closed or
 // rescued. Jobs with a time limit of their own, and others, come in one answer; what shape their claims have shows in
 // nothing but the deadlines.
 //
@@ -43,7 +44,8 @@ type claiming struct {
 	e     *Engine
 	queue string
 	limit int
-	mixed bool // jobs of the queue may be claimed row-local
+	mixed bool           // jobs of the queue may be claimed row-local
+	aging *time.Duration // what a job waits for a step of priority; nil where it gains none
 
 	lanes    []lane // locked by this claim, best priority first
 	hints    []hint // of those lanes
@@ -55,11 +57,14 @@ type claiming struct {
 	attempts []Attempt
 	lastRank int   // of the last job handed out: index into lanes
 	lastSeq  int64 // and its position
+	// leftRanks and leftSeqs say of an aging queue where each lane that has something left goes on; the others have nothing.
+	leftRanks []int
+	leftSeqs  []int64
 }
 
 // run is one try. moved says that a ring turned between the read of its cursor and the locks; nothing was written then.
 func (c *claiming) run(ctx context.Context, t *txn, lanes []lane) (moved, commit bool, err error) {
-	*c = claiming{e: c.e, queue: c.queue, limit: c.limit, mixed: c.e.queues.mixed(c.queue)}
+	*c = claiming{e: c.e, queue: c.queue, limit: c.limit, mixed: c.e.queues.mixed(c.queue), aging: c.e.cfg.aging(c.queue)}
 	if err := c.lockLanes(ctx, t, lanes); err != nil || len(c.lanes) == 0 {
 		return false, false, err
 	}
@@ -103,7 +108,7 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 
 // at names the children of this claim: the current claim slot and the queue slots that may have something.
 func (c *claiming) at() children {
-	return children{Claim: c.e.claim.slot(c.claimAt.current()), Slots: c.e.queue.slotsOf(c.gens), Local: c.mixed}
+	return children{Claim: c.e.claim.slot(c.claimAt.current()), Slots: c.e.queue.slotsOf(c.gens), Local: c.mixed, Aged: c.aging != nil}
 }
 
 // lookAtEvidence locks the children, claim ring first, and reads the evidence that the hints haven't seen. The lane
@@ -143,15 +148,20 @@ func (c *claiming) lookAtEvidence(ctx context.Context, t *txn) error {
 func (c *claiming) handOut(ctx context.Context, t *txn) (ok bool, err error) {
 	var ranks, ids []int32
 	var los, his []int64
+	var priorities []int16 // the lanes' own
 	for i, l := range c.lanes {
 		for _, sp := range c.hints[i].open.minus(c.sights[i].spent) {
 			ranks, ids = append(ranks, int32(i)), append(ids, l.id)
 			los, his = append(los, sp.lo), append(his, sp.hi)
+			priorities = append(priorities, l.priority)
 		}
 	}
+	args := []any{c.queueAt.current(), c.claimAt.current(), c.gens, ranks, ids, los, his, c.limit, c.e.now(), c.e.cfg.deadline(c.queue)}
+	if c.aging != nil {
+		args = append(args, priorities, c.aging)
+	}
 	var b pgx.Batch
-	b.Queue(c.e.sql.get("hand_out", c.at()), c.queueAt.current(), c.claimAt.current(), c.gens,
-		ranks, ids, los, his, c.limit, c.e.now(), c.e.cfg.deadline(c.queue)).Query(func(rows pgx.Rows) error {
+	b.Queue(c.e.sql.get("hand_out", c.at()), args...).Query(func(rows pgx.Rows) error {
 		ok, err = c.read(rows)
 		return err
 	})
@@ -170,8 +180,14 @@ func (c *claiming) read(rows pgx.Rows) (ok bool, err error) {
 		var seq int64
 		a := Attempt{Queue: c.queue, Receipt: Receipt{claimGeneration: c.claimAt.current()}}
 		r := &a.Receipt
-		if err := rows.Scan(&ok, &own, &some, &r.local, &a.Deadline, &rank, &lane, &seq, &r.readyGeneration, &r.batch, &r.index, &r.job, &r.runLease,
-			&a.Attempt, &a.Max, &a.CreatedAt, &a.Kind, &a.Args); err != nil {
+		to := []any{
+			&ok, &own, &some, &r.local, &a.Deadline, &rank, &lane, &seq, &r.readyGeneration, &r.batch, &r.index, &r.job, &r.runLease,
+			&a.Attempt, &a.Max, &a.CreatedAt, &a.Kind, &a.Args,
+		}
+		if c.aging != nil {
+			to = append(to, &c.leftRanks, &c.leftSeqs)
+		}
+		if err := rows.Scan(to...); err != nil {
 			return false, err
 		}
 		if own && !c.mixed {
@@ -193,7 +209,18 @@ func (c *claiming) read(rows pgx.Rows) (ok bool, err error) {
 func (c *claiming) advanceHints() {
 	for i, l := range c.lanes {
 		s := c.sights[i]
-		s.upTo = reach(len(c.attempts) < c.limit, i, c.lastRank, c.lastSeq)
+		s.upTo = c.upTo(i)
 		c.e.hints.put(l.id, c.server, c.hints[i].advance(s))
 	}
+}
+
+// upTo is the first position of a lane that this claim has left: endless where it left none.
+func (c *claiming) upTo(rank int) int64 {
+	if c.aging == nil {
+		return reach(len(c.attempts) < c.limit, rank, c.lastRank, c.lastSeq)
+	}
+	if i := slices.Index(c.leftRanks, rank); i >= 0 {
+		return c.leftSeqs[i]
+	}
+	return endless
 }

@@ -52,6 +52,32 @@ SELECT a.place, coalesce(e.lane_seqs, '{}')::text, coalesce(e.batch_id, 0),
        ) e
 {{end}}
 
+{{/* What waits, in the order of its turn: lane after lane gives its first job, the most urgent first. Within a lane nobody
+     overtakes, so that a job comes no sooner than those before it: it counts as waiting since the latest of them. One more
+     of each lane than is asked for is looked at, so that what is left of it is seen. The priority in $11 is the lane's own, and
+     what waiting makes of it stands in no row (hazard 36). */}}
+{{define "in_turn"}}, candidates AS MATERIALIZED (
+    SELECT h.rank, h.priority, max(coalesce(c.available_at, c.created_at)) OVER (PARTITION BY h.rank ORDER BY c.lane_seq) AS since, c.*
+      FROM unnest($4::integer[], $5::integer[], $6::bigint[], $7::bigint[], $11::smallint[]) AS h(rank, lane_id, lo, hi, priority)
+     CROSS JOIN LATERAL (
+           SELECT u.*
+             FROM ({{range $i, $slot := .Slots}}{{if $i}}
+                   UNION ALL{{end}}
+                   (SELECT r.* FROM {{$.S}}.ready_entries_{{$slot}} r
+                     WHERE r.lane_id = h.lane_id AND r.lane_seq >= h.lo AND r.lane_seq < h.hi
+                     ORDER BY r.lane_seq LIMIT $8::integer + 1){{end}}) u
+            ORDER BY u.lane_seq LIMIT $8::integer + 1) c
+     WHERE (SELECT ok FROM guard)
+), in_turn AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY e.priority, c.since, c.rank, c.lane_seq) AS place, c.*
+      FROM candidates c
+     CROSS JOIN LATERAL (
+           SELECT greatest(1, c.priority - floor(greatest(0, extract(epoch FROM coalesce($9::timestamptz, statement_timestamp()) - c.since))
+                                                 / extract(epoch FROM $12::interval))) AS priority) e
+), rest AS (
+    SELECT rank, min(lane_seq) AS lane_seq FROM in_turn WHERE place > $8::integer GROUP BY rank
+){{end}}
+
 {{/* The cursors and the prune ledger are read by the statement that writes, which begins after the locks are held; when
      they moved, it picks nothing. A rotation of the queue ring counts too: the new slot may hold lower positions.
      Every unpruned slot that may have something is looked at, merged by position: an open producer may hold a lower
@@ -59,15 +85,17 @@ SELECT a.place, coalesce(e.lane_seqs, '{}')::text, coalesce(e.batch_id, 0),
 
      There are two forms. The ordinary one writes compact claims alone; when it meets a job that is claimed row-local it
      writes nothing and says so, and the other form, Local, is taken: what row-local claims cost, only those pay who use
-     them. There the batches come first, then each row-local claim as a batch of its own. */}}
+     them. There the batches come first, then each row-local claim as a batch of its own. A queue whose jobs age has a form
+     of its own, too, Aged, which also says where each lane has something left. */}}
 {{define "hand_out"}}
 /* awa:Claim */
 WITH guard AS MATERIALIZED (
     SELECT (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1) = $1::bigint
        AND (SELECT generation FROM {{.S}}.claim_ring_rotations ORDER BY generation DESC LIMIT 1) = $2::bigint
        AND NOT EXISTS (SELECT FROM {{.S}}.queue_ring_prunes p WHERE p.generation = ANY ($3::bigint[])) AS ok
-), picked AS MATERIALIZED (
-    SELECT h.rank, c.*
+){{if .Aged}}{{template "in_turn" .}}{{end}}, picked AS MATERIALIZED (
+{{if .Aged}}    SELECT * FROM in_turn WHERE place <= $8::integer
+{{else}}    SELECT h.rank, c.*
       FROM unnest($4::integer[], $5::integer[], $6::bigint[], $7::bigint[]) AS h(rank, lane_id, lo, hi)
      CROSS JOIN LATERAL (
            SELECT u.*
@@ -80,7 +108,7 @@ WITH guard AS MATERIALIZED (
      WHERE (SELECT ok FROM guard)
      ORDER BY h.rank, c.lane_seq
      LIMIT $8::integer
-), own AS MATERIALIZED (
+{{end}}), own AS MATERIALIZED (
     SELECT coalesce(bool_or(time_limit IS NOT NULL), false) AS met FROM picked
 ), batches AS MATERIALIZED (
     SELECT nextval('{{.S}}.claim_batch_id_seq') AS batch_id, g.*
@@ -134,6 +162,9 @@ WITH guard AS MATERIALIZED (
 SELECT g.ok, (SELECT met FROM own), n.rank IS NOT NULL, coalesce(n.time_limit IS NOT NULL, false), n.deadline_at, coalesce(n.rank, 0), coalesce(n.lane_id, 0), coalesce(n.lane_seq, 0), coalesce(n.ready_generation, 0),
        coalesce(n.batch_id, 0), coalesce(n.index, 0), coalesce(n.job_id, 0), coalesce(n.run_lease, 0) + 1,
        coalesce(n.attempt, 0) + 1, coalesce(n.max_attempts, 0), coalesce(n.created_at, now()), coalesce(n.kind, ''), coalesce(n.args, 'null')
+{{- if .Aged}},
+       (SELECT array_agg(rank) FROM rest), (SELECT array_agg(lane_seq) FROM rest)
+{{- end}}
   FROM guard g LEFT JOIN numbered n ON true
- ORDER BY n.rank, n.lane_seq
+ ORDER BY {{if .Aged}}n.place{{else}}n.rank, n.lane_seq{{end}}
 {{end}}

@@ -40,6 +40,12 @@ type QueueConfig struct {
 	// open then, whether its worker lives or not. A job's own TimeLimit overrides it, also to longer. Zero means no
 	// deadline; at most a century.
 	DeadlineDuration time.Duration
+	// Aging is how long a job of the queue waits for a step of priority: a Claim takes one that has waited for twice as long
+	// for two priorities better than it is, never better than 1, and of those that are equal then the one that waits
+	// longest. So a job of priority 4 that has waited for three times as long is passed over by none that came later, however many
+	// come. The job's own priority stays what it was. Each process goes by its own configuration. Zero means that waiting gains
+	// nothing; otherwise at least a millisecond, at most a century.
+	Aging time.Duration
 
 	_ struct{}
 }
@@ -114,6 +120,12 @@ func (c Config) withDefaults(op string) (Config, error) {
 		if err := checkDuration(op, fmt.Sprintf("queue %q DeadlineDuration", queue), q.DeadlineDuration); err != nil {
 			return c, err
 		}
+		if err := checkDuration(op, fmt.Sprintf("queue %q Aging", queue), q.Aging); err != nil {
+			return c, err
+		}
+		if q.Aging != 0 && q.Aging < time.Millisecond {
+			return c, invalid(op, fmt.Sprintf("queue %q Aging %s", queue, q.Aging), "shorter than a millisecond")
+		}
 	}
 	return c, nil
 }
@@ -121,6 +133,14 @@ func (c Config) withDefaults(op string) (Config, error) {
 // deadline is how long an attempt of the queue may take; nil when there is no bound.
 func (c Config) deadline(queue string) *time.Duration {
 	if d := c.Queues[queue].DeadlineDuration; d > 0 {
+		return &d
+	}
+	return nil
+}
+
+// aging is how long a job of the queue waits for a step of priority; nil when it gains none.
+func (c Config) aging(queue string) *time.Duration {
+	if d := c.Queues[queue].Aging; d > 0 {
 		return &d
 	}
 	return nil

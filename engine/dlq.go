@@ -106,7 +106,7 @@ func (e *Engine) RetryFromDLQ(ctx context.Context, which FailedJobs, limit int) 
 		var b pgx.Batch
 		b.Queue(e.sql.get("plan_settings", children{}))
 		b.Queue(e.sql.get("lock_ready", at))
-		b.Queue(e.sql.get("retry_from_dlq", at), open.generation, free, theirs).QueryRow(func(row pgx.Row) error {
+		b.Queue(e.sql.get("retry_from_dlq", at), open.generation, free, theirs, e.now()).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&current, &out.Retried)
 		})
 		err = send(ctx, t, &b)

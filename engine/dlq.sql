@@ -52,9 +52,10 @@ WITH guard AS MATERIALIZED (
     DELETE FROM {{.S}}.dlq_entries d USING locked k WHERE d.job_id = k.job_id RETURNING d.*
 ), placed AS (
     INSERT INTO {{.S}}.ready_entries_{{.Queue}}
-           (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, errors, created_at, max_attempts, kind, args, time_limit)
+           (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, errors, created_at, max_attempts, kind, args, time_limit,
+            available_at)
     SELECT {{.Queue}}, $1::bigint, o.lane_id, nextval(o.seq), o.job_id, o.run_lease, o.attempt, o.errors,
-           o.created_at, greatest(o.max_attempts, o.attempt + 1), o.kind, o.args, o.time_limit
+           o.created_at, greatest(o.max_attempts, o.attempt + 1), o.kind, o.args, o.time_limit, coalesce($4::timestamptz, statement_timestamp())
       FROM (SELECT t.*, l.seq FROM taken t JOIN {{.S}}.lanes l USING (lane_id) ORDER BY t.job_id) o
     RETURNING job_id
 )

@@ -39,8 +39,10 @@ WITH guard AS MATERIALIZED (
     SELECT ready_slot, ready_generation, lane_id, batch_id, n, positions FROM batches WHERE ready_slot = {{.}}
 ){{end}}, placed AS (
     INSERT INTO {{.S}}.ready_entries_{{.Queue}}
-           (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, max_attempts, created_at, kind, args, errors, time_limit)
-    SELECT {{.Queue}}, $1::bigint, o.to_lane, nextval(o.seq), o.job_id, o.run_lease + 1, o.attempt, o.max_attempts, o.created_at, o.kind, o.args, o.errors, o.time_limit
+           (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, max_attempts, created_at, kind, args, errors, time_limit,
+            available_at)
+    SELECT {{.Queue}}, $1::bigint, o.to_lane, nextval(o.seq), o.job_id, o.run_lease + 1, o.attempt, o.max_attempts, o.created_at, o.kind, o.args, o.errors, o.time_limit,
+           o.available_at
       FROM (SELECT * FROM free WHERE to_lane <> lane_id ORDER BY place) o
 )
 SELECT job_id FROM free

@@ -15,8 +15,9 @@ WITH guard AS MATERIALIZED (
     DELETE FROM {{.S}}.deferred_jobs d USING due WHERE d.job_id = due.job_id RETURNING d.*
 ), placed AS (
     INSERT INTO {{.S}}.ready_entries_{{.Queue}}
-           (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, max_attempts, created_at, kind, args, errors, time_limit)
-    SELECT {{.Queue}}, $1::bigint, o.lane_id, nextval(o.seq), o.job_id, o.run_lease, o.attempt, o.max_attempts, o.created_at, o.kind, o.args, o.errors, o.time_limit
+           (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, max_attempts, created_at, kind, args, errors, time_limit, available_at)
+    SELECT {{.Queue}}, $1::bigint, o.lane_id, nextval(o.seq), o.job_id, o.run_lease, o.attempt, o.max_attempts, o.created_at, o.kind, o.args, o.errors, o.time_limit,
+           coalesce($2::timestamptz, now())
       FROM (SELECT t.*, l.seq FROM taken t JOIN {{.S}}.lanes l USING (lane_id) ORDER BY t.run_at, t.job_id) o
     RETURNING 1
 )

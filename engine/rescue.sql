@@ -89,9 +89,9 @@ SELECT b.{{template "sweep_time" .}}, b.batch_id, b.ready_generation,
 ), requeued AS (
     INSERT INTO {{.S}}.ready_entries_{{.Queue}}
            (ready_slot, ready_generation, lane_id, lane_seq, job_id, run_lease, attempt, max_attempts, created_at, kind, args, errors,
-            time_limit)
+            time_limit, available_at)
     SELECT {{.Queue}}, $6::bigint, o.lane_id, nextval(o.seq), o.job_id, o.closed_lease, o.attempt + 1, o.max_attempts, o.created_at,
-           o.kind, o.args, o.all_errors, o.time_limit
+           o.kind, o.args, o.all_errors, o.time_limit, coalesce($5::timestamptz, statement_timestamp())
       FROM (SELECT old.*, l.seq FROM old JOIN {{.S}}.lanes l USING (lane_id)
              WHERE old.attempt + 1 < old.max_attempts
              ORDER BY {{if not .Timeout}}old.swept_at, {{end}}old.receipt_id) o

@@ -64,7 +64,7 @@ func (e *Engine) RetryFailed(ctx context.Context, which FailedJobs, limit int) (
 			var b pgx.Batch
 			b.Queue(e.sql.get("plan_settings", children{}))
 			e.queueTerminalLocks(&b, at)
-			b.Queue(e.sql.get("retry_failed", at), found.args(open.generation)...).QueryRow(func(row pgx.Row) error {
+			b.Queue(e.sql.get("retry_failed", at), append(found.args(open.generation), e.now())...).QueryRow(func(row pgx.Row) error {
 				return row.Scan(&current, &out.Retried)
 			})
 			err = send(ctx, t, &b)

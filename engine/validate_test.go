@@ -46,6 +46,8 @@ func TestBadConfigurations(t *testing.T) {
 		"a wait of nothing":   {func(c *engine.Config) { c.MaintenanceLockTimeout = time.Microsecond }, "1µs"},
 		"an endless wait":     {func(c *engine.Config) { c.MaintenanceLockTimeout = math.MaxInt64 }, "MaintenanceLockTimeout"},
 		"a bad queue":         {func(c *engine.Config) { c.Queues = map[string]engine.QueueConfig{"": {}} }, `queue ""`},
+		"a negative aging":    {func(c *engine.Config) { c.Queues = map[string]engine.QueueConfig{"q": {Aging: -1}} }, `"q" Aging -1ns`},
+		"a tiny aging":        {func(c *engine.Config) { c.Queues = map[string]engine.QueueConfig{"q": {Aging: 1}} }, `"q" Aging 1ns`},
 		"negative attempts":   {func(c *engine.Config) { c.Queues = map[string]engine.QueueConfig{"q": {MaxAttempts: -1}} }, `"q" MaxAttempts -1`},
 	}
 	for name, c := range cases {

@@ -100,7 +100,7 @@ func (t *tables) readers() []tableReader {
 		{`SELECT queue, paused_at IS NOT NULL FROM {s}.queues`, t.paused},
 		{`SELECT queue, pruned_completed_count, pruned_failed_count FROM {s}.queue_terminal_rollups`, t.rollup},
 		{`SELECT ready_slot, lane_id, ready_generation, batch_id, claimed_count, lane_seqs FROM {s}.ready_claim_attempt_batches`, t.handedOut},
-		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, max_attempts, time_limit FROM {s}.ready_entries`, t.ready},
+		{`SELECT ready_slot, lane_id, ready_generation, lane_seq, job_id, run_lease, attempt, max_attempts, time_limit, coalesce(available_at, created_at) FROM {s}.ready_entries`, t.ready},
 		{`SELECT claim_slot, claim_generation, batch_id, claimed_at, ready_generation, lane_id, claimed_count, receipt_ranges, job_ids, run_leases, lane_seqs,
 		         deadline_at FROM {s}.lease_claim_batches`, t.claim},
 		{`SELECT claim_slot, claim_generation, batch_id, claimed_at, ready_generation, lane_id, job_id, run_lease, lane_seq, deadline_at FROM {s}.lease_claims`, t.ownClaim},

@@ -40,11 +40,12 @@ func (t *tables) ready(rows pgx.Rows) error {
 	var slot int
 	var lane int32
 	var limit *time.Duration
+	var since time.Time
 	var e model.EntryRow
-	if err := rows.Scan(&slot, &lane, &e.Gen, &e.Seq, &e.Job, &e.Lease, &e.Attempt, &e.MaxAttempts, &limit); err != nil {
+	if err := rows.Scan(&slot, &lane, &e.Gen, &e.Seq, &e.Job, &e.Lease, &e.Attempt, &e.MaxAttempts, &limit, &since); err != nil {
 		return err
 	}
-	e.Limit = timeLimit(limit)
+	e.Limit, e.Since = timeLimit(limit), logical(since)
 	e.Lane = t.lanes[lane]
 	at := position{e.Lane, e.Gen, e.Seq}
 	e.Batch = t.evidence[at]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/awa-engine/awa/model"
@@ -243,10 +244,25 @@ func (r *run) countClaim(a model.Action, res model.Claimed) {
 	case ok && r.store.Vars().Pauses(r.store.Config(), claim.Queue):
 		r.counts[a.Name()+" paused"]++
 	}
-	for _, h := range res.Handouts {
-		if c, ok := r.store.Claim(h.ID()); ok && c.Local != 0 {
+	better := model.Infinite // the best lane that what comes later in the answer is of, or what was left
+	if claim, ok := a.(model.Claim); ok {
+		first, _ := r.store.Config().Lane(claim.Queue, 1)
+		for lane := first + model.Priorities - 1; lane >= first; lane-- {
+			for range r.store.Waiting(lane) {
+				better = lane
+				break
+			}
+		}
+	}
+	for _, h := range slices.Backward(res.Handouts) {
+		c, ok := r.store.Claim(h.ID())
+		if ok && c.Local != 0 {
 			r.counts[a.Name()+" row-local"]++
 		}
+		if better < c.Lane {
+			r.counts[a.Name()+" aged"]++
+		}
+		better = min(better, c.Lane)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -21,6 +20,7 @@ type World struct {
 	Pool                   int // connections of each engine
 	Queues                 []string
 	Deadlines              []int // of each queue's attempts, in seconds; 0 is none
+	Agings                 []int // how long a job of each queue waits for a step of priority, in seconds; 0: waiting gains none
 }
 
 // drawWorld draws a world. Small rings turn often; one connection shows who asks for a second one.
@@ -33,12 +33,13 @@ func drawWorld(t *rapid.T) World {
 		Pool:       rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "pool"),
 		Queues:     []string{"a", "b"},
 		Deadlines:  pick(t, "deadlines", [][]int{nil, {2, 4}, {0, 4}, {2, 0}}),
+		Agings:     pick(t, "agings", [][]int{nil, {3}, {5, 1}}),
 	}
 }
 
 // Config is the world as the model takes it.
 func (w World) Config() *model.Config {
-	return &model.Config{QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, LeaseSlots: w.LeaseSlots, Queues: w.Queues, Deadlines: w.Deadlines}
+	return &model.Config{QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, LeaseSlots: w.LeaseSlots, Queues: w.Queues, Deadlines: w.Deadlines, Agings: w.Agings}
 }
 
 // String is the world as it stands in a seed file.
@@ -48,8 +49,13 @@ func (w World) String() string {
 	if w.LeaseSlots != 2 {
 		text += fmt.Sprintf(" lease_slots=%d", w.LeaseSlots)
 	}
-	if len(w.Deadlines) > 0 {
-		text += " deadlines=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Deadlines), " ", ","), "[]")
+	for _, of := range []struct {
+		name    string
+		seconds []int
+	}{{"deadlines", w.Deadlines}, {"agings", w.Agings}} {
+		if len(of.seconds) > 0 {
+			text += " " + of.name + "=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(of.seconds), " ", ","), "[]")
+		}
 	}
 	return text
 }
@@ -57,8 +63,15 @@ func (w World) String() string {
 // policies are the queues' as an engine takes them.
 func (w World) policies() map[string]engine.QueueConfig {
 	queues := map[string]engine.QueueConfig{}
-	for i, seconds := range w.Deadlines {
-		queues[w.Queues[i]] = engine.QueueConfig{DeadlineDuration: time.Duration(seconds) * time.Second}
+	for i, name := range w.Queues {
+		var q engine.QueueConfig
+		if i < len(w.Deadlines) {
+			q.DeadlineDuration = seconds(w.Deadlines[i])
+		}
+		if i < len(w.Agings) {
+			q.Aging = seconds(w.Agings[i])
+		}
+		queues[name] = q
 	}
 	return queues
 }
@@ -76,13 +89,13 @@ func ParseWorld(text string) (World, error) {
 			w.Queues = strings.Split(value, ",")
 			continue
 		}
-		if name == "deadlines" {
+		if list := map[string]*[]int{"deadlines": &w.Deadlines, "agings": &w.Agings}[name]; list != nil {
 			for item := range strings.SplitSeq(value, ",") {
 				n, err := strconv.Atoi(item)
 				if err != nil || n < 0 {
-					return w, fmt.Errorf("world %q: %q is no deadline", text, item)
+					return w, fmt.Errorf("world %q: %s: %q is no number of seconds", text, name, item)
 				}
-				w.Deadlines = append(w.Deadlines, n)
+				*list = append(*list, n)
 			}
 			continue
 		}
@@ -95,7 +108,7 @@ func ParseWorld(text string) (World, error) {
 			return w, fmt.Errorf("world %q: %w", text, err)
 		}
 	}
-	if w.QueueSlots < 4 || w.ClaimSlots < 2 || w.LeaseSlots < 2 || w.Engines < 1 || w.Pool < 1 || len(w.Queues) == 0 || len(w.Deadlines) > len(w.Queues) || slices.Contains(w.Queues, "") {
+	if w.QueueSlots < 4 || w.ClaimSlots < 2 || w.LeaseSlots < 2 || w.Engines < 1 || w.Pool < 1 || len(w.Queues) == 0 || max(len(w.Deadlines), len(w.Agings)) > len(w.Queues) || slices.Contains(w.Queues, "") {
 		return w, fmt.Errorf("world %q: a key is missing or too small", text)
 	}
 	return w, nil

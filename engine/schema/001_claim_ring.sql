@@ -125,7 +125,8 @@ CREATE TABLE {{.S}}.ready_entries (
     kind             text        NOT NULL,
     args             jsonb       NOT NULL,
     errors           jsonb,
-    time_limit       interval    CHECK (time_limit >= '0')
+    time_limit       interval    CHECK (time_limit >= '0'),
+    available_at     timestamptz -- since when the job waits to be handed out, where that isn't created_at
 ) PARTITION BY LIST (ready_slot);
 
 -- Which lane positions were handed out, one row per claim batch, written in the claim's transaction into the ready
