@@ -251,3 +251,26 @@ func TestAgingForgetsNothing(t *testing.T) {
 		}
 	}
 }
+
+// A claim that ends at its limit knows of each lane where it goes on: the slot of what it left isn't closed when the ring turns.
+func TestAgingLeavesSlotsOpen(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Engine = b.aging(t, b.pool)
+	var want []int64
+	for range 4 {
+		want = append(want, b.enqueueAt(t, 1), b.enqueueAt(t, 3))
+	}
+	if _, err := b.RotateQueue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	for range len(want) {
+		b.waitForOthers(t) // no id below those that the last claim saw is at work
+		got = append(got, b.claimed(t, 1)...)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("handed out %v of %v", got, want)
+	}
+}
