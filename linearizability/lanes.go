@@ -20,7 +20,7 @@ import (
 //
 //   - lane order (P4): B handed out a later position of that lane. So B held the lane's lock, and had to take the lowest
 //     positions first, whatever its limit: certainly wrong.
-//   - priority: B handed out a worse priority of that queue. B may have passed over the row's lane because another claim
+//   - priority: B handed out a worse priority of that queue. (Its queues don't age: where they do, a worse priority may be right.) B may have passed over the row's lane because another claim
 //     held its lock; only claims of that queue take it, each within its own interval. So it is certainly wrong when no
 //     other claim of the queue overlapped B, which holds of few claims under load, and of more at its edges.
 //   - left out: B had room left and no other claim of the queue overlapped it: it had to take the row.
