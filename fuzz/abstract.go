@@ -208,7 +208,7 @@ func (t *tables) rollup(rows pgx.Rows) error {
 	if !ok {
 		return fmt.Errorf("queue %q isn't of this world", queue)
 	}
-	t.flat.SetRollup(lane/model.Priorities, roll)
+	t.flat.SetRollup(t.flat.Config().QueueOf(lane), roll)
 	return nil
 }
 
@@ -223,7 +223,7 @@ func (t *tables) paused(rows pgx.Rows) error {
 		return fmt.Errorf("queue %q isn't of this world", queue)
 	}
 	v := t.flat.Vars()
-	v.Paused |= 1 << (lane / model.Priorities)
+	v.Paused |= 1 << (t.flat.Config().QueueOf(lane))
 	t.flat.SetVars(v)
 	return nil
 }
@@ -265,7 +265,7 @@ func (t *tables) policy(rows pgx.Rows) error {
 	if !ok {
 		return fmt.Errorf("queue %q isn't of this world", queue)
 	}
-	t.flat.SetPolicy(lane/model.Priorities, p)
+	t.flat.SetPolicy(t.flat.Config().QueueOf(lane), p)
 	return nil
 }
 

@@ -27,6 +27,10 @@ type Enqueue struct {
 	// Limit is each job's own time limit, which makes its claims row-local: 0 for none, OwnClaim for a claim of its own
 	// without one.
 	Limit int
+	// Ordering, when it isn't 0, is a key: of a call's jobs and all others with the same key each comes into one shard of its
+	// priority, as long as the queue has as many shards. Without one the queue must have one shard: which it would be else is
+	// a process's choice.
+	Ordering int
 }
 
 // OwnClaim stands where a time limit stands: the job's claims are row-local, its deadline is its queue's.
@@ -56,6 +60,7 @@ type EnqueueTx struct {
 	Unique, Held int
 	Now          int
 	Limit        int // as in Enqueue
+	Ordering     int // as in Enqueue
 }
 
 // Commit ends a caller's transaction: its jobs exist. The answer is [OK]; disabled when it isn't open.
@@ -223,6 +228,14 @@ type RetryFailed struct {
 type SetDLQ struct {
 	Queue string
 	On    int
+}
+
+// SetShards spreads jobs of a queue that come from now on over so many shards. Others are drained.
+//
+// The answer is [OK]. Disabled without such a queue, or with a number that isn't 1 to Config.Shards.
+type SetShards struct {
+	Queue  string
+	Shards int
 }
 
 // MoveToDLQ takes failed rows out and holds their jobs for an operator: up to Limit of them, lowest id first, chosen as by

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// What waiting is worth. A job of a queue that ages gains a step of priority with each interval that it waits; who has the
+// What waiting is worth. Of jobs with the same priority, in several shards, the one that waits longest goes first. A job of a queue that ages gains a step of priority with each interval that it waits; who has the
 // same effective priority is ordered by how long it waits. The priority that aging gives orders a claim's choice and is
 // part of nothing: the lane of a row, of its evidence and of its claim is that of its own priority (hazard 36).
 
 // aging is the interval of a lane's queue, 0 for none.
 func (c *Config) aging(lane int) int {
-	if queue := lane / Priorities; queue < len(c.Agings) {
+	if queue := c.queueOf(lane); queue < len(c.Agings) {
 		return c.Agings[queue]
 	}
 	return 0
@@ -24,9 +24,14 @@ func agingOf(s Store, queue string) int {
 	return s.Config().aging(first)
 }
 
+// waitingOrders: who is handed out first in a queue isn't a matter of lanes alone.
+func waitingOrders(s Store, queue string) bool {
+	return agingOf(s, queue) > 0 || s.Config().shards() > 1
+}
+
 // effective is the priority that a row has at a moment, never better than 1.
 func (c *Config) effective(e EntryRow, now int) int {
-	priority, aging := e.Lane%Priorities+1, c.aging(e.Lane)
+	priority, aging := c.priorityOf(e.Lane), c.aging(e.Lane)
 	if aging == 0 {
 		return priority
 	}
@@ -46,9 +51,6 @@ func mostUrgent(c *Config, lanes [][]EntryRow, now int) int {
 }
 
 func byUrgency(c *Config, a, b EntryRow, now int) int {
-	if c.aging(a.Lane) == 0 {
-		return 0
-	}
 	return cmp.Or(cmp.Compare(c.effective(a, now), c.effective(b, now)), cmp.Compare(a.Since, b.Since))
 }
 
@@ -66,7 +68,7 @@ func newestWait(s Store) int {
 // normalizeWaits keeps of Since what a claim may read: how much older than the others a job is that waits, where jobs age. One
 // of another queue may be moved there.
 func (f *Flat) normalizeWaits() {
-	ages := slices.Max(append(slices.Clone(f.config.Agings), 0)) > 0
+	ages := slices.Max(append(slices.Clone(f.config.Agings), 0)) > 0 || f.config.shards() > 1
 	matters := func(e EntryRow) bool { return e.Batch == 0 && ages }
 	oldest := Infinite
 	for _, e := range f.entries {
@@ -89,10 +91,10 @@ type turn struct {
 	others []EntryRow
 }
 
-// turns are those of a claim from a queue that ages.
+// turns are those of a claim from a queue whose order depends on waiting.
 func turns(p Step) []turn {
 	claim, ok := p.Action.(Claim)
-	if !ok || agingOf(p.Pre, claim.Queue) == 0 {
+	if !ok || !waitingOrders(p.Pre, claim.Queue) {
 		return nil
 	}
 	var all []turn
@@ -149,12 +151,12 @@ func agedIsNotPassedOver(p Step) error {
 }
 
 func fullyAged(p Step, e EntryRow) bool {
-	return p.Action.(Claim).Now-e.Since >= (e.Lane%Priorities)*p.Pre.Config().aging(e.Lane)
+	return p.Action.(Claim).Now-e.Since >= (p.Pre.Config().priorityOf(e.Lane)-1)*p.Pre.Config().aging(e.Lane)
 }
 
 func agedWaits(p Step) bool {
 	return slices.ContainsFunc(turns(p), func(t turn) bool {
-		return slices.ContainsFunc(t.others, func(e EntryRow) bool { return fullyAged(p, e) && e.Lane%Priorities > 0 })
+		return slices.ContainsFunc(t.others, func(e EntryRow) bool { return fullyAged(p, e) && p.Pre.Config().priorityOf(e.Lane) > 1 })
 	})
 }
 

@@ -100,7 +100,7 @@ func given(name string, value int) string {
 func (f *Flat) tellOperators(b *strings.Builder) {
 	for queue, p := range f.policies {
 		if p != (Policy{}) {
-			fmt.Fprintf(b, "policy queue=%s dlq=%d\n", f.config.Queues[queue], p.DLQ)
+			fmt.Fprintf(b, "policy queue=%s dlq=%d%s\n", f.config.Queues[queue], p.DLQ, given("shards", p.Shards))
 		}
 	}
 	for _, d := range f.dlq {

@@ -29,6 +29,9 @@ type Bounds struct {
 	// Ages are how long each Enqueue and Claim comes after the newest job that waits; none means at once. Nothing that goes by
 	// the age of a claim may be offered beside it.
 	Ages []int
+	// Orderings are the ordering keys that jobs come with; none means jobs without one. ShardCounts are the numbers of shards that
+	// are set.
+	Orderings, ShardCounts []int
 	// Retentions of PruneQueue are 0 or Infinite: see Normalize.
 	Retentions []int
 
@@ -133,7 +136,7 @@ func (o *offer) producers() {
 			o.eachJob(func(e Enqueue) {
 				o.add(EnqueueTx{
 					Tx: tx.ID, Queue: e.Queue, Priority: e.Priority, Count: e.Count, Attempts: e.Attempts, RunAt: e.RunAt, Now: e.Now, Limit: e.Limit,
-					Unique: e.Unique, Held: e.Held,
+					Unique: e.Unique, Held: e.Held, Ordering: e.Ordering,
 				})
 			})
 		}
@@ -168,7 +171,9 @@ func (o *offer) eachJob(visit func(Enqueue)) {
 						at = o.later
 					}
 					for _, limit := range o.limits() {
-						o.eachKey(Enqueue{Queue: queue, Priority: priority, Count: 1, Attempts: attempts, RunAt: at, Now: o.now, Limit: limit}, visit)
+						for _, ordering := range o.orderings() {
+							o.eachKey(Enqueue{Queue: queue, Priority: priority, Count: 1, Attempts: attempts, RunAt: at, Now: o.now, Limit: limit, Ordering: ordering}, visit)
+						}
 					}
 				}
 			}
@@ -193,6 +198,13 @@ func (o *offer) limits() []int {
 		return []int{0}
 	}
 	return o.bounds.TimeLimits
+}
+
+func (o *offer) orderings() []int {
+	if len(o.bounds.Orderings) == 0 {
+		return []int{0}
+	}
+	return o.bounds.Orderings
 }
 
 func (o *offer) ages() []int {
@@ -367,7 +379,14 @@ func (o *offer) operator() {
 	}
 	for _, queue := range o.bounds.Queues {
 		if lane, ok := o.store.Config().Lane(queue, 1); ok && o.allows("SetDLQ") {
-			o.add(SetDLQ{Queue: queue, On: 1 - o.store.Policy(lane/Priorities).DLQ})
+			o.add(SetDLQ{Queue: queue, On: 1 - o.store.Policy(o.store.Config().queueOf(lane)).DLQ})
+		}
+	}
+	for _, queue := range o.bounds.Queues {
+		for _, shards := range o.bounds.ShardCounts {
+			if o.allows("SetShards") {
+				o.add(SetShards{queue, shards})
+			}
 		}
 	}
 	for job := 1; job < o.vars.NextJob && o.allows("DeleteTerminal"); job++ {

@@ -29,7 +29,10 @@ func (v *Vars) numbers(visit func(*int)) {
 	visit(&v.Paused)
 }
 
-func (p *Policy) numbers(visit func(*int)) { visit(&p.DLQ) }
+func (p *Policy) numbers(visit func(*int)) {
+	visit(&p.DLQ)
+	visit(&p.Shards)
+}
 
 func (d *DLQRow) numbers(visit func(*int)) {
 	visit(&d.Job)

@@ -8,7 +8,10 @@ func (a Enqueue) apply(s Store) (Result, error) {
 	if why := refuseEnqueue(s, a.Queue, a.Priority, a.Count, a.Attempts, a.Limit); why != "" {
 		return nil, disabled(a, "%s", why)
 	}
-	lane, _ := s.Config().Lane(a.Queue, a.Priority)
+	lane, ok := laneFor(s, a.Queue, a.Priority, a.Ordering)
+	if !ok {
+		return nil, disabled(a, "the queue has several shards, and the jobs no ordering key")
+	}
 	var jobs, answer []int
 	if a.Unique == 0 {
 		jobs = takeJobs(s, a.Count)
@@ -43,7 +46,10 @@ func (a EnqueueTx) apply(s Store) (Result, error) {
 	if why := refuseEnqueue(s, a.Queue, a.Priority, a.Count, a.Attempts, a.Limit); why != "" {
 		return nil, disabled(a, "%s", why)
 	}
-	lane, _ := s.Config().Lane(a.Queue, a.Priority)
+	lane, ok := laneFor(s, a.Queue, a.Priority, a.Ordering)
+	if !ok {
+		return nil, disabled(a, "the queue has several shards, and the jobs no ordering key")
+	}
 	var jobs, answer []int
 	if a.Unique == 0 {
 		jobs = takeJobs(s, a.Count)

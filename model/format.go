@@ -42,6 +42,7 @@ func (a *Enqueue) keys(k keys) {
 	k.optionalNumber("held", &a.Held)
 	k.number("now", &a.Now)
 	k.optionalNumber("limit", &a.Limit)
+	k.optionalNumber("ordering", &a.Ordering)
 }
 
 func (a *Begin) keys(k keys) {
@@ -60,6 +61,7 @@ func (a *EnqueueTx) keys(k keys) {
 	k.optionalNumber("held", &a.Held)
 	k.number("now", &a.Now)
 	k.optionalNumber("limit", &a.Limit)
+	k.optionalNumber("ordering", &a.Ordering)
 }
 
 func (a *Commit) keys(k keys)   { k.number("tx", &a.Tx) }
@@ -166,6 +168,11 @@ func (a *RetryFailed) keys(k keys) {
 	k.number("now", &a.Now)
 }
 
+func (a *SetShards) keys(k keys) {
+	k.word("queue", &a.Queue)
+	k.number("shards", &a.Shards)
+}
+
 func (a *SetDLQ) keys(k keys) {
 	k.word("queue", &a.Queue)
 	k.number("on", &a.On)
@@ -260,6 +267,7 @@ func (PruneClaims) Name() string     { return "PruneClaims" }
 func (PruneLeases) Name() string     { return "PruneLeases" }
 func (RetryFailed) Name() string     { return "RetryFailed" }
 func (SetDLQ) Name() string          { return "SetDLQ" }
+func (SetShards) Name() string       { return "SetShards" }
 func (MoveToDLQ) Name() string       { return "MoveToDLQ" }
 func (RetryFromDLQ) Name() string    { return "RetryFromDLQ" }
 func (PurgeDLQ) Name() string        { return "PurgeDLQ" }
@@ -305,6 +313,7 @@ func (a PruneClaims) String() string     { return line(a.Name(), a.keys) }
 func (a PruneLeases) String() string     { return line(a.Name(), a.keys) }
 func (a RetryFailed) String() string     { return line(a.Name(), a.keys) }
 func (a SetDLQ) String() string          { return line(a.Name(), a.keys) }
+func (a SetShards) String() string       { return line(a.Name(), a.keys) }
 func (a MoveToDLQ) String() string       { return line(a.Name(), a.keys) }
 func (a RetryFromDLQ) String() string    { return line(a.Name(), a.keys) }
 func (a PurgeDLQ) String() string        { return line(a.Name(), a.keys) }
@@ -353,6 +362,7 @@ var parsers = map[string]func(*lineReader) Action{
 	"PruneLeases":     parser((*PruneLeases).keys),
 	"RetryFailed":     parser((*RetryFailed).keys),
 	"SetDLQ":          parser((*SetDLQ).keys),
+	"SetShards":       parser((*SetShards).keys),
 	"MoveToDLQ":       parser((*MoveToDLQ).keys),
 	"RetryFromDLQ":    parser((*RetryFromDLQ).keys),
 	"PurgeDLQ":        parser((*PurgeDLQ).keys),

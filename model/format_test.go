@@ -49,6 +49,8 @@ func anyAction(t *rapid.T) model.Action {
 		return model.PruneClaims{Now: number("now")}
 	case "RetryFailed":
 		return anyChoice(t)
+	case "SetShards":
+		return model.SetShards{Queue: queue(), Shards: number("shards")}
 	case "SetDLQ":
 		return model.SetDLQ{Queue: queue(), On: number("on")}
 	case "MoveToDLQ":

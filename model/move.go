@@ -9,16 +9,34 @@ func (a SetPriority) apply(s Store) (Result, error) {
 	if a.Priority < 1 || a.Priority > Priorities {
 		return nil, disabled(a, "no such priority")
 	}
-	return moveAll(s, a.Jobs, func(lane int) int { return lane - lane%Priorities + a.Priority - 1 }), nil
+	return moveAll(s, a.Jobs, a.to(s)), nil
 }
 
 // MoveJob keeps each job's priority. A unique key stays as it was taken, whatever it was made of.
 func (a MoveJob) apply(s Store) (Result, error) {
-	first, ok := s.Config().Lane(a.Queue, 1)
-	if !ok {
+	if _, ok := s.Config().Lane(a.Queue, 1); !ok {
 		return nil, disabled(a, "no such queue")
 	}
-	return moveAll(s, a.Jobs, func(lane int) int { return first + lane%Priorities }), nil
+	return moveAll(s, a.Jobs, a.to(s)), nil
+}
+
+// to keeps the shard: jobs that were ordered among each other stay so.
+func (a SetPriority) to(s Store) func(lane int) int {
+	c := s.Config()
+	return func(lane int) int { return c.laneAt(c.queueOf(lane), a.Priority, c.shardOf(lane)) }
+}
+
+// to folds the shard into those that the new queue has; a job of that queue stays where it is.
+func (a MoveJob) to(s Store) func(lane int) int {
+	c := s.Config()
+	first, _ := c.Lane(a.Queue, 1)
+	queue := c.queueOf(first)
+	return func(lane int) int {
+		if c.queueOf(lane) == queue {
+			return lane
+		}
+		return c.laneAt(queue, c.priorityOf(lane), c.shardOf(lane)%s.Policy(queue).shards())
+	}
 }
 
 // moveAll takes the jobs in the order of the request, so that this is their order in a lane that they come to. A second mention
@@ -79,15 +97,12 @@ func movedJobKeepsWhatItWas(p Step) error {
 	if !ok {
 		return nil
 	}
-	to := func(lane int) int {
-		switch a := p.Action.(type) {
-		case SetPriority:
-			return lane - lane%Priorities + a.Priority - 1
-		case MoveJob:
-			first, _ := p.Pre.Config().Lane(a.Queue, 1)
-			return first + lane%Priorities
-		}
-		return lane
+	to := func(lane int) int { return lane }
+	switch a := p.Action.(type) {
+	case SetPriority:
+		to = a.to(p.Pre)
+	case MoveJob:
+		to = a.to(p.Pre)
 	}
 	before, after := places(p.Pre), places(p.Post)
 	for _, j := range r.Jobs {

@@ -79,6 +79,8 @@ func Properties() []Property {
 		{"AgedIsNotPassedOver", "P4", agedIsNotPassedOver, agedWaits},
 		// Tested when a ready row was added.
 		{"WaitBeginsWhenAvailable", "P4", waitBeginsWhenAvailable, addsReady},
+		// Tested when a job with a key came to a queue that has several shards.
+		{"OrderingKeepsTheLane", "P4", orderingKeepsTheLane, ordersAmongShards},
 		// Tested when a claim took any.
 		{"ClaimSkipsNothing", "P4", claimSkipsNothing, handedOut},
 		// Tested when a transaction with rows ends.

@@ -84,7 +84,7 @@ func lowestIsHandedOut(p Step) error {
 	if !ok {
 		return nil
 	}
-	ages := agingOf(p.Pre, claim.Queue) > 0 // then lanes are compared by MostUrgentIsHandedOut
+	ages := waitingOrders(p.Pre, claim.Queue) // then lanes are compared by MostUrgentIsHandedOut
 	for _, left := range waitingOf(p.Post, claim.Queue) {
 		for _, before := range waitingOf(p.Pre, claim.Queue) {
 			after, _ := entryAt(p.Post, before.Lane, before.Seq)
@@ -114,18 +114,18 @@ func claimSkipsNothing(p Step) error {
 		return fmt.Errorf("%d wait and %d were asked for, but %d were handed out", len(waiting), claim.Limit, len(got))
 	}
 	for i, h := range got {
-		if agingOf(p.Pre, claim.Queue) == 0 && h.Job != waiting[i].Job {
+		if !waitingOrders(p.Pre, claim.Queue) && h.Job != waiting[i].Job {
 			return fmt.Errorf("place %d of the answer is job %d, not job %d", i+1, h.Job, waiting[i].Job)
 		}
 	}
 	return nil
 }
 
-// waitingOf lists what waits in a queue, in the order in which it is due to be handed out where jobs don't age.
+// waitingOf lists what waits in a queue, in the order in which it is due to be handed out where that is a matter of lanes alone.
 func waitingOf(s Store, queue string) []EntryRow {
 	first, _ := s.Config().Lane(queue, 1)
 	return slices.Collect(where(s.Entries(), func(e EntryRow) bool {
-		return e.Waiting() && e.Lane >= first && e.Lane < first+Priorities
+		return e.Waiting() && e.Lane >= first && e.Lane < first+s.Config().lanesOfQueue()
 	}))
 }
 

@@ -50,19 +50,19 @@ func chosen(s Store, a Action, queue, kind string, jobs []int, limit int) (choic
 		if !ok {
 			return c, disabled(a, "no such queue")
 		}
-		c.queue = lane / Priorities
+		c.queue = s.Config().queueOf(lane)
 	}
 	return c, nil
 }
 
-func (c choice) matches(lane, job int) bool {
-	return (c.queue < 0 || lane/Priorities == c.queue) && (c.kind == "" || c.kind == TheKind) &&
+func (c choice) matches(s Store, lane, job int) bool {
+	return (c.queue < 0 || s.Config().queueOf(lane) == c.queue) && (c.kind == "" || c.kind == TheKind) &&
 		(len(c.jobs) == 0 || slices.Contains(c.jobs, job))
 }
 
 // failedRows are the failed rows that are meant, lowest job first.
 func failedRows(s Store, c choice) []TerminalRow {
-	rows := slices.SortedFunc(where(s.Terminals(), func(t TerminalRow) bool { return t.State == Failed && c.matches(t.Lane, t.Job) }),
+	rows := slices.SortedFunc(where(s.Terminals(), func(t TerminalRow) bool { return t.State == Failed && c.matches(s, t.Lane, t.Job) }),
 		func(x, y TerminalRow) int { return cmp.Compare(x.Job, y.Job) })
 	return rows[:min(len(rows), c.limit)]
 }

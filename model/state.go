@@ -14,6 +14,8 @@ type Config struct {
 	QueueSlots, ClaimSlots, LeaseSlots int
 	// Queues are the registered queues, in the order that numbers their lanes.
 	Queues []string
+	// Shards are how many shards a queue may ever have, at most; left out, 1. How many it has, its [Policy] says.
+	Shards int
 	// Deadlines are how long an attempt of each queue may take, in the order of Queues; 0, or left out, is no bound.
 	Deadlines []int
 	// Agings are how long a job of each queue waits for a step of priority, in the order of Queues; 0, or left out: waiting
@@ -31,7 +33,7 @@ func (c *Config) leaseSlots() int {
 // deadline is when an attempt that begins now has to be over: a limit of the job's own goes before the queue's. 0 is
 // never.
 func (c *Config) deadline(lane, limit, now int) int {
-	if queue := lane / Priorities; limit <= 0 && queue < len(c.Deadlines) {
+	if queue := c.queueOf(lane); limit <= 0 && queue < len(c.Deadlines) {
 		limit = c.Deadlines[queue]
 	}
 	if limit <= 0 {
@@ -41,21 +43,47 @@ func (c *Config) deadline(lane, limit, now int) int {
 }
 
 // Lanes is how many lanes the queues have together.
-func (c *Config) Lanes() int { return len(c.Queues) * Priorities }
+func (c *Config) Lanes() int { return len(c.Queues) * c.lanesOfQueue() }
 
-// Lane numbers the lane of a queue and a priority: queue by queue, the first priority first.
+func (c *Config) shards() int { return max(c.Shards, 1) }
+
+// lanesOfQueue is how many lanes each queue has.
+func (c *Config) lanesOfQueue() int { return Priorities * c.shards() }
+
+// Lane numbers the first lane of a queue and a priority: queue by queue, the first priority first, shard by shard.
 // ok is false when there is no such lane.
 func (c *Config) Lane(queue string, priority int) (lane int, ok bool) {
-	q := slices.Index(c.Queues, queue)
-	if q < 0 || priority < 1 || priority > Priorities {
-		return 0, false
-	}
-	return q*Priorities + priority - 1, true
+	return c.ShardLane(queue, priority, 0)
 }
 
-// LaneName is the lane as people write it, "a/2".
+// ShardLane numbers the lane of a queue, a priority and a shard.
+func (c *Config) ShardLane(queue string, priority, shard int) (lane int, ok bool) {
+	q := slices.Index(c.Queues, queue)
+	if q < 0 || priority < 1 || priority > Priorities || shard < 0 || shard >= c.shards() {
+		return 0, false
+	}
+	return c.laneAt(q, priority, shard), true
+}
+
+func (c *Config) laneAt(queue, priority, shard int) int {
+	return (queue*Priorities+priority-1)*c.shards() + shard
+}
+
+// QueueOf is the queue of a lane, by its place in Queues.
+func (c *Config) QueueOf(lane int) int { return c.queueOf(lane) }
+
+// The other way round.
+func (c *Config) queueOf(lane int) int    { return lane / c.lanesOfQueue() }
+func (c *Config) priorityOf(lane int) int { return lane/c.shards()%Priorities + 1 }
+func (c *Config) shardOf(lane int) int    { return lane % c.shards() }
+
+// LaneName is the lane as people write it, "a/2", and "a/2/1" in a shard that isn't the first.
 func (c *Config) LaneName(lane int) string {
-	return fmt.Sprintf("%s/%d", c.Queues[lane/Priorities], lane%Priorities+1)
+	name := fmt.Sprintf("%s/%d", c.Queues[c.queueOf(lane)], c.priorityOf(lane))
+	if shard := c.shardOf(lane); shard > 0 {
+		name += fmt.Sprintf("/%d", shard)
+	}
+	return name
 }
 
 // Ring is N child tables used in turn. The slot of a generation is generation mod N, so a row is always
@@ -243,7 +271,11 @@ func (t TerminalRow) place() JobState {
 type Policy struct {
 	// DLQ is 1 when jobs of the queue that fail are held for an operator instead of getting a failed row.
 	DLQ int
+	// Shards are over how many shards jobs that come are spread; 0 is 1. Others may still have jobs.
+	Shards int
 }
+
+func (p Policy) shards() int { return max(p.Shards, 1) }
 
 // DLQRow is a failed job that is held for an operator: in no ring, so that no prune takes it, with a body of its own.
 type DLQRow struct {

@@ -20,14 +20,14 @@ func drawAction(t *rapid.T, s Store) Action {
 	case "Enqueue":
 		return Enqueue{
 			Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 0, 3),
-			Attempts: small("attempts", 1, 2), RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2), Unique: small("unique", 0, 2), Held: small("held", 0, 15),
+			Attempts: small("attempts", 1, 2), RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2), Unique: small("unique", 0, 2), Held: small("held", 0, 15), Ordering: small("ordering", 0, 3),
 		}
 	case "Begin":
 		return Begin{small("tx", 0, 3), rapid.SampledFrom(isolations).Draw(t, "isolation")}
 	case "EnqueueTx":
 		return EnqueueTx{
 			Tx: small("tx", 1, 3), Queue: queue(t, "queue"), Priority: small("priority", 1, 4), Count: small("count", 1, 2),
-			Attempts: 1, RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2), Unique: small("unique", 0, 2), Held: small("held", 0, 15),
+			Attempts: 1, RunAt: small("run_at", 0, 20), Now: now, Limit: small("limit", -2, 2), Unique: small("unique", 0, 2), Held: small("held", 0, 15), Ordering: small("ordering", 0, 3),
 		}
 	case "Commit":
 		return Commit{small("tx", 1, 3)}
@@ -63,7 +63,7 @@ func drawAction(t *rapid.T, s Store) Action {
 		return PruneClaims{now}
 	case "RetryFailed":
 		return drawRetry(t, queue(t, "queue"), now)
-	case "SetDLQ", "MoveToDLQ", "RetryFromDLQ", "PurgeDLQ", "DeleteTerminal":
+	case "SetDLQ", "SetShards", "MoveToDLQ", "RetryFromDLQ", "PurgeDLQ", "DeleteTerminal":
 		return drawOperator(t, name, queue(t, "queue"), now)
 	case "Counts":
 		return CountsOf{queue(t, "queue")}
@@ -115,6 +115,8 @@ func drawOperator(t *rapid.T, name, queue string, now int) Action {
 	switch name {
 	case "SetDLQ":
 		return SetDLQ{queue, small("on", 0, 2)}
+	case "SetShards":
+		return SetShards{queue, small("shards", 0, 3)}
 	case "MoveToDLQ":
 		return MoveToDLQ(drawRetry(t, queue, now))
 	case "RetryFromDLQ":
@@ -162,6 +164,7 @@ func drawConfig(t *rapid.T) *Config {
 		QueueSlots: rapid.IntRange(2, 4).Draw(t, "queue slots"),
 		ClaimSlots: rapid.IntRange(2, 4).Draw(t, "claim slots"),
 		Queues:     []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(t, "queues")],
+		Shards:     rapid.IntRange(1, 3).Draw(t, "shards"),
 		Deadlines:  rapid.SampledFrom([][]int{nil, {0, 3}, {2}}).Draw(t, "deadlines"),
 	}
 }

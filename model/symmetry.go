@@ -48,7 +48,9 @@ func (f *Flat) RenameQueues() {
 // nameQueues gives queue q the number names[q]. Tables that are in the order of lanes are sorted anew; receipts are
 // numbered over all queues, so claims stay where they are.
 func (f *Flat) nameQueues(names []int) {
-	rename := func(lane int) int { return names[lane/Priorities]*Priorities + lane%Priorities }
+	rename := func(lane int) int {
+		return lane + (names[f.config.queueOf(lane)]-f.config.queueOf(lane))*f.config.lanesOfQueue()
+	}
 	before := Snapshot(f)
 	for lane, seq := range before.lastSeq {
 		f.lastSeq[rename(lane)] = seq

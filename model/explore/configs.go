@@ -12,6 +12,7 @@ func Configs() []Config {
 		claimRing("claimring-small", 2, 2),
 		lanes(),
 		aging(),
+		enqueueShards(),
 		pauses(),
 		moves(),
 		keys(),
@@ -49,6 +50,7 @@ const (
 	noKeys         = "no job has a unique key in this world"
 	noPutOff       = "nothing is retried, snoozed or cancelled in this world"
 	noAging        = "no queue ages its jobs in this world"
+	noShards       = "no queue has several shards in this world"
 )
 
 // apart are the invariants and properties that only a world which has the thing can put to the test.
@@ -69,6 +71,7 @@ var apart = map[string][]string{
 	noMoves:  {"MovedJobKeepsWhatItWas"},
 	noKeys:   {"OneJobPerKey"},
 	noAging:  {"MostUrgentIsHandedOut", "AgedIsNotPassedOver"},
+	noShards: {"OrderingKeepsTheLane"},
 	noPutOff: {"PutOffKeepsWhatIsLeft", "CancelEndsWhatIsAlive"},
 }
 
@@ -94,7 +97,7 @@ func because(untested map[string]string, reason string, names ...string) {
 //
 // The ring of ready rows has more slots than it needs and is never turned: the view doesn't show it.
 func claimRing(name string, jobs, generations int) Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noMoves)
 	return Config{
 		Name:  name,
 		About: "the twin of the spec ClaimRing: rescue before truncate, without a lease",
@@ -113,7 +116,7 @@ func claimRing(name string, jobs, generations int) Config {
 // lanes is about order and counts. Four lanes and limits of one and of all: a claim has to choose between queues,
 // priorities and places in a lane, after rescues have mixed them. Queues are alike, so half of the states will do.
 func lanes() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noRing, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noRing, noMoves)
 	return Config{
 		Name:  "lanes",
 		About: "two queues and two priorities: who is handed out first, and what each queue counts",
@@ -132,7 +135,7 @@ func lanes() Config {
 // aging is about what waiting is worth: jobs of two priorities that come and are claimed at all distances of time that make a
 // difference, below a step, at one, and beyond the last; and are moved while they wait.
 func aging() Config {
-	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noRing)
+	untested := leavingOut(noShards, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noRing)
 	because(untested, noRescue, "RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	return Config{
 		Name:  "aging",
@@ -148,9 +151,29 @@ func aging() Config {
 	}
 }
 
+// enqueueShards is about a queue whose number of shards is raised and lowered while jobs with ordering keys come, wait and are handed
+// out: positions of two shards are alike, and mean two jobs (hazard 7). The ring turns under them.
+func enqueueShards() Config {
+	untested := leavingOut(noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noMoves, noQueueRing)
+	because(untested, noRescue, "RescueGivesWhatIsLeft", "RescueTakesTheOldest", "NoJobIsTwice", "OneRowPerLease", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls")
+	because(untested, "there is one priority in this world", "AgedIsNotPassedOver")
+	return Config{
+		Name:  "shards",
+		About: "a queue of one shard or two: where jobs with ordering keys go, and that none is left behind",
+		Model: model.Config{QueueSlots: 2, ClaimSlots: 2, Queues: []string{"a"}, Shards: 2},
+		Bounds: model.Bounds{
+			Actions: []string{"Enqueue", "Claim", "Complete", "SetShards", "RotateQueue", "PruneQueue", "Counts"},
+			Jobs:    3, QueueGenerations: 1, Ages: []int{0, 1}, Orderings: []int{1, 2}, ShardCounts: []int{1, 2},
+			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{1},
+			ClaimLimits: []int{1, 2}, Retentions: []int{0},
+		},
+		Untested: untested,
+	}
+}
+
 // pauses is about queues that an operator pauses, each by itself, while the other goes on.
 func pauses() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noQueueRing, noRing, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noQueueRing, noRing, noMoves)
 	return Config{
 		Name:  "pauses",
 		About: "two queues that are paused and resumed: what is handed out meanwhile",
@@ -168,7 +191,7 @@ func pauses() Config {
 // moves is about jobs that an operator puts into another lane while they wait, in the ring or outside of it, and while the
 // ring turns under them.
 func moves() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing)
 	because(untested, noRescue, "RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	return Config{
 		Name:  "moves",
@@ -190,7 +213,7 @@ func moves() Config {
 // keys is about jobs that share one unique key: who holds it while producers commit and roll back, jobs end in states that
 // keep it and in others, failed ones are retried, and the ring forgets them.
 func keys() Config {
-	untested := leavingOut(noAging, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noPause, noMoves, noQueueRing)
+	untested := leavingOut(noAging, noShards, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noPause, noMoves, noQueueRing)
 	because(untested, "an old snapshot can't see who holds a key", "OldSnapshotStaysOutOfTheRing")
 	because(untested, "of jobs with one key one waits at a time", "LowestIsHandedOut")
 	because(untested, noRescue, "RescueGivesWhatIsLeft", "RescueTakesTheOldest")
@@ -214,7 +237,7 @@ func keys() Config {
 // batches is about calls on several attempts: answers are paired with requests, limits cut a rescue in the middle,
 // and one call names open, closed and repeated attempts together (hazard 28). Its reads must change nothing.
 func batches() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noQueueRing, noMoves)
 	return Config{
 		Name:  "batches",
 		About: "claims, closes and rescues of several jobs at once, with one mentioned twice, and limits in between",
@@ -235,7 +258,7 @@ func batches() Config {
 // queueRing turns the ring of ready rows past its own length, so that slots are used again: what a prune must wait for,
 // what it carries on for its retention, what it counts, and what an operator retries meanwhile. Jobs come back into younger generations by rescue.
 func queueRing() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noTransactions, noPause, noMoves)
 	return Config{
 		Name:  "queue-ring",
 		About: "the ring of ready rows: prune proves that a slot is spent, keeps what retention asks for, counts the rest",
@@ -254,7 +277,7 @@ func queueRing() Config {
 // producers keeps transactions open while others enqueue, claim and turn the ring: P1 and P5. Two are open at once;
 // SERIALIZABLE behaves as REPEATABLE READ does, so one of them stands for both. Nothing is rescued, to keep it small.
 func producers() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noPutOff, noShapes, noStates, noPause, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noPutOff, noShapes, noStates, noPause, noMoves)
 	because(untested, noRescue, "NoJobIsTwice", "OneRowPerLease", "OneOpenClaim", "OpenClaimIsNewest", "LeaseNeverFalls",
 		"RescueGivesWhatIsLeft", "RescueTakesTheOldest")
 	because(untested, noFailure, "RetentionIsKept")
@@ -279,7 +302,7 @@ func producers() Config {
 // callers complete in their transactions, which stay open beside sweeps, heartbeats, other closers and the turn of the claim
 // ring: of claims that have neighbours, and of claims that have none. Two are open at once.
 func callers() Config {
-	untested := leavingOut(noAging, noKeys, noWaits, noDLQ, noPutOff, noPause, noQueueRing, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noWaits, noDLQ, noPutOff, noPause, noQueueRing, noMoves)
 	because(untested, "no caller enqueues in this world", "UncommittedIsUnseen", "OldSnapshotStaysOutOfTheRing", "OpenProducerKeepsItsSlot")
 	because(untested, "no deadline in this world", "DeadlinesAreKept")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
@@ -304,7 +327,7 @@ func callers() Config {
 // shapes is about the two shapes of a claim and about deadlines: jobs with a time limit of their own and jobs with
 // their queue's meet in one claim, are closed on each path, and the claim ring turns under them.
 func shapes() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noTransactions, noPutOff, noStates, noPause, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noTransactions, noPutOff, noStates, noPause, noMoves)
 	because(untested, "nothing is kept for its retention in this world", "RetentionIsKept")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
@@ -327,7 +350,7 @@ func shapes() Config {
 // heartbeats is about what running attempts tell of themselves: who tells is alive for the stale sweep, and whatever ends
 // the attempt ends that, too.
 func heartbeats() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noTransactions, noPutOff, noPause, noQueueRing, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noShapes, noTransactions, noPutOff, noPause, noQueueRing, noMoves)
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
 		Name:  "heartbeats",
@@ -347,7 +370,7 @@ func heartbeats() Config {
 // outcomes is about how an attempt ends beside done and failed for good: its job waits outside of the ring, and comes back
 // to it behind others. The ring of ready rows turns meanwhile, so that an attempt's rows go before its job comes back.
 func outcomes() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noTransactions, noShapes, noStates, noPause, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noTransactions, noShapes, noStates, noPause, noMoves)
 	because(untested, "no retention in this world", "RetentionIsKept")
 	return Config{
 		Name:  "outcomes",
@@ -369,7 +392,7 @@ func outcomes() Config {
 // waits is about attempts that wait for an answer from outside: it comes, comes too early, comes twice, comes for an attempt
 // that is over, or doesn't come; and the ring of leases turns under them.
 func waits() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noDLQ, noShapes, noTransactions, noPause, noQueueRing, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noDLQ, noShapes, noTransactions, noPause, noQueueRing, noMoves)
 	because(untested, "nothing is retried or snoozed in this world", "PutOffKeepsWhatIsLeft")
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
@@ -393,7 +416,7 @@ func waits() Config {
 // deadLetters is about what is held for an operator, and about ends that are taken away: failures of each kind go where the
 // policy of the moment says, come back, are removed, while the ring of ready rows turns under them.
 func deadLetters() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noTransactions, noShapes, noStates, noPutOff, noPause, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noTransactions, noShapes, noStates, noPutOff, noPause, noMoves)
 	because(untested, "a claim takes all that wait in this world", "LowestIsHandedOut")
 	return Config{
 		Name:  "dead-letters",
@@ -417,7 +440,7 @@ func deadLetters() Config {
 // other invariant and property is put to the test in one world. Its two jobs and one transaction meet in every order, in one
 // lane: worlds of two are moves, whose ring turns too, and lanes.
 func lifecycle() Config {
-	untested := leavingOut(noAging, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noPause, noMoves)
+	untested := leavingOut(noAging, noShards, noKeys, noCallers, noWaits, noDLQ, noShapes, noStates, noPutOff, noPause, noMoves)
 	return Config{
 		Name:  "lifecycle",
 		About: "everything at once",
@@ -426,7 +449,7 @@ func lifecycle() Config {
 			Actions: without(model.ActionNames(), "CompleteTx", "RescueDeadline", "Heartbeat", "Progress", "RetryFailed", "Retry", "Snooze", "Cancel",
 				"Park", "Resume", "CallbackTimeout", "RotateLeases", "PruneLeases",
 				"SetDLQ", "MoveToDLQ", "RetryFromDLQ", "PurgeDLQ", "DeleteTerminal",
-				"PauseQueue", "ResumeQueue", "SetPriority", "MoveJob", "ListJobs", "TrimKeys"),
+				"SetShards", "PauseQueue", "ResumeQueue", "SetPriority", "MoveJob", "ListJobs", "TrimKeys"),
 			Jobs: 2, QueueGenerations: 2, ClaimGenerations: 2,
 			Queues: []string{"a"}, Priorities: []int{1}, MaxAttempts: []int{2},
 			ClaimLimits: []int{1, 2}, RescueLimits: []int{1, unlimited}, PromoteLimits: []int{unlimited},

@@ -197,6 +197,37 @@ func onTime(s model.Store, now int, err error) error {
 	return err
 }
 
+// enqueueElsewhere takes another key, in a queue of two shards.
+func enqueueElsewhere(s model.Store, a model.Enqueue) (model.Result, error) {
+	if s.Policy(0).Shards > 1 {
+		a.Ordering = 3 - a.Ordering
+	}
+	return model.Apply(s, a)
+}
+
+func claimCurrentShards(s model.Store, a model.Claim) (model.Result, error) {
+	if s.Policy(0).Shards > 1 {
+		return model.Apply(s, a)
+	}
+	var r model.Claimed
+	var err error
+	r.Handouts, err = claimOnly(s, a, 0, a.Limit)
+	return r, err
+}
+
+// otherShardsEvidence lets each position that was handed out hide the one that is like it in the other shard (hazard 7).
+func otherShardsEvidence(s model.Store, _ model.Claim, r model.Result) {
+	for _, h := range r.(model.Claimed).Handouts {
+		e, _ := s.NewestEntry(h.Job)
+		for _, other := range slices.Clone(s.Entries()) {
+			if other.Lane != e.Lane && other.Seq == e.Seq && other.Batch == 0 {
+				other.Batch = e.Batch
+				s.PutEntry(other)
+			}
+		}
+	}
+}
+
 // unseen is a transaction that nobody has.
 const unseen = 99
 
