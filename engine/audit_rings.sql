@@ -61,7 +61,7 @@ WITH used AS MATERIALIZED (
 SELECT looked.n, f.* FROM (SELECT count(*) AS n FROM {{.S}}.lanes) looked LEFT JOIN (
     SELECT * FROM (
         SELECT 'lanes', NULL::bigint, NULL::integer, NULL::bigint, format('queue %s has %s lanes', to_json(q.queue), count(l.lane_id))
-          FROM {{.S}}.queues q LEFT JOIN {{.S}}.lanes l USING (queue) GROUP BY q.queue HAVING count(l.lane_id) = 0 OR count(l.lane_id) % 4 <> 0
+          FROM {{.S}}.queues q LEFT JOIN {{.S}}.lanes l USING (queue) GROUP BY q.queue HAVING count(l.lane_id) < 4 * q.shards OR count(l.lane_id) % 4 <> 0
          UNION ALL
         SELECT 'lanes', NULL, u.lane_id, NULL, format('%s jobs are of a lane that there isn''t', u.n) FROM used u LEFT JOIN {{.S}}.lanes l USING (lane_id) WHERE l.lane_id IS NULL
          UNION ALL

@@ -24,13 +24,18 @@ func (e *Engine) Claim(ctx context.Context, queue string, limit int) ([]Attempt,
 	if err := checkCount(op, "limit", limit, receiptsPerBatch); err != nil {
 		return nil, err
 	}
-	lanes, err := e.lanesOf(ctx, queue, false)
+	known, err := e.lanesOf(ctx, queue, false)
 	if err != nil {
 		return nil, err
 	}
 	c := claiming{e: e, queue: queue, limit: limit}
 	err = e.untilCurrent(ctx, op, func(t *txn) (moved, commit bool, err error) {
-		return c.run(ctx, t, lanes)
+		moved, commit, err = c.run(ctx, t, known)
+		if err == nil && c.version > known.version {
+			known, err = e.refresh(ctx, t, queue)
+			moved, commit = true, false
+		}
+		return moved, commit, err
 	})
 	if err != nil {
 		return nil, err
@@ -46,10 +51,12 @@ type claiming struct {
 	limit int
 	mixed bool           // jobs of the queue may be claimed row-local
 	aging *time.Duration // what a job waits for a step of priority; nil where it gains none
+	merge bool           // whose turn it is isn't a matter of lanes alone: jobs age, or there are several shards
 
 	lanes    []lane // locked by this claim, best priority first
 	hints    []hint // of those lanes
 	sights   []sight
+	version  int64     // of all lanes
 	server   time.Time // the life of the server in which this happens
 	queueAt  window    // of the queue ring, read under the locks
 	claimAt  window    // of the claim ring
@@ -57,15 +64,16 @@ type claiming struct {
 	attempts []Attempt
 	lastRank int   // of the last job handed out: index into lanes
 	lastSeq  int64 // and its position
-	// leftRanks and leftSeqs say of an aging queue where each lane that has something left goes on; the others have nothing.
+	// leftRanks and leftSeqs say after a merge where each lane that has something left goes on; the others have nothing.
 	leftRanks []int
 	leftSeqs  []int64
 }
 
 // run is one try. moved says that a ring turned between the read of its cursor and the locks; nothing was written then.
-func (c *claiming) run(ctx context.Context, t *txn, lanes []lane) (moved, commit bool, err error) {
+func (c *claiming) run(ctx context.Context, t *txn, known queueLanes) (moved, commit bool, err error) {
 	*c = claiming{e: c.e, queue: c.queue, limit: c.limit, mixed: c.e.queues.mixed(c.queue), aging: c.e.cfg.aging(c.queue)}
-	if err := c.lockLanes(ctx, t, lanes); err != nil || len(c.lanes) == 0 {
+	c.merge = c.aging != nil || len(known.lanes) > 4
+	if err := c.lockLanes(ctx, t, known.lanes); err != nil || len(c.lanes) == 0 || c.version > known.version {
 		return false, false, err
 	}
 	if err := c.lookAtEvidence(ctx, t); err != nil {
@@ -89,7 +97,7 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 	b.Queue(e.sql.get("read_window", children{Ring: e.queue})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.queueAt) })
 	b.Queue(e.sql.get("read_window", children{Ring: e.claim})).QueryRow(func(row pgx.Row) error { return row.Scan(&c.claimAt) })
 	var paused bool
-	b.Queue(e.sql.get("transaction_ids", children{}), c.queue).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin, &next, &c.server, &paused) })
+	b.Queue(e.sql.get("transaction_ids", children{}), c.queue).QueryRow(func(row pgx.Row) error { return row.Scan(&xmin, &next, &c.server, &paused, &c.version) })
 	if err := send(ctx, t, &b); err != nil || paused {
 		return err
 	}
@@ -108,7 +116,7 @@ func (c *claiming) lockLanes(ctx context.Context, t *txn, lanes []lane) error {
 
 // at names the children of this claim: the current claim slot and the queue slots that may have something.
 func (c *claiming) at() children {
-	return children{Claim: c.e.claim.slot(c.claimAt.current()), Slots: c.e.queue.slotsOf(c.gens), Local: c.mixed, Aged: c.aging != nil}
+	return children{Claim: c.e.claim.slot(c.claimAt.current()), Slots: c.e.queue.slotsOf(c.gens), Local: c.mixed, Merge: c.merge}
 }
 
 // lookAtEvidence locks the children, claim ring first, and reads the evidence that the hints haven't seen. The lane
@@ -157,7 +165,7 @@ func (c *claiming) handOut(ctx context.Context, t *txn) (ok bool, err error) {
 		}
 	}
 	args := []any{c.queueAt.current(), c.claimAt.current(), c.gens, ranks, ids, los, his, c.limit, c.e.now(), c.e.cfg.deadline(c.queue)}
-	if c.aging != nil {
+	if c.merge {
 		args = append(args, priorities, c.aging)
 	}
 	var b pgx.Batch
@@ -184,7 +192,7 @@ func (c *claiming) read(rows pgx.Rows) (ok bool, err error) {
 			&ok, &own, &some, &r.local, &a.Deadline, &rank, &lane, &seq, &r.readyGeneration, &r.batch, &r.index, &r.job, &r.runLease,
 			&a.Attempt, &a.Max, &a.CreatedAt, &a.Kind, &a.Args,
 		}
-		if c.aging != nil {
+		if c.merge {
 			to = append(to, &c.leftRanks, &c.leftSeqs)
 		}
 		if err := rows.Scan(to...); err != nil {
@@ -216,7 +224,7 @@ func (c *claiming) advanceHints() {
 
 // upTo is the first position of a lane that this claim has left: endless where it left none.
 func (c *claiming) upTo(rank int) int64 {
-	if c.aging == nil {
+	if !c.merge {
 		return reach(len(c.attempts) < c.limit, rank, c.lastRank, c.lastSeq)
 	}
 	if i := slices.Index(c.leftRanks, rank); i >= 0 {

@@ -15,11 +15,12 @@ SELECT array_agg(pg_try_advisory_xact_lock(k) ORDER BY place) FROM unnest($1::bi
 {{/* The oldest id that is at work, and the id that the next transaction will get: every id that was ever taken is below
      it. The xmax of a snapshot would be no such bound, it is one past the newest id that has ended. age() counts from
      the next id, in 32 bits; the snapshot has the upper half. Beside them, under the lanes' locks, whether the queue is
-     paused: who pauses it takes them, too. */}}
+     paused: who pauses it takes them, too; and whether there are lanes that the claim doesn't know of. */}}
 {{define "transaction_ids"}}
 /* awa:Claim */
 SELECT s.xmin, s.xmax + ((3 + age('3'::xid)::bigint - s.xmax) & 4294967295), {{.Incarnation}},
-       EXISTS (SELECT FROM {{.S}}.queues WHERE queue = $1::text AND paused_at IS NOT NULL)
+       EXISTS (SELECT FROM {{.S}}.queues WHERE queue = $1::text AND paused_at IS NOT NULL),
+       (SELECT version FROM {{.S}}.lanes_version)
   FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xmin, pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax) s
 {{end}}
 
@@ -52,7 +53,8 @@ SELECT a.place, coalesce(e.lane_seqs, '{}')::text, coalesce(e.batch_id, 0),
        ) e
 {{end}}
 
-{{/* What waits, in the order of its turn: lane after lane gives its first job, the most urgent first. Within a lane nobody
+{{/* What waits, in the order of its turn, where that isn't a matter of lanes alone: jobs gain priority by waiting, or there are
+     several shards, and without an interval in $12 nothing is gained: lane after lane gives its first job, the most urgent first. Within a lane nobody
      overtakes, so that a job comes no sooner than those before it: it counts as waiting since the latest of them. One more
      of each lane than is asked for is looked at, so that what is left of it is seen. The priority in $11 is the lane's own, and
      what waiting makes of it stands in no row (hazard 36). */}}
@@ -72,8 +74,8 @@ SELECT a.place, coalesce(e.lane_seqs, '{}')::text, coalesce(e.batch_id, 0),
     SELECT row_number() OVER (ORDER BY e.priority, c.since, c.rank, c.lane_seq) AS place, c.*
       FROM candidates c
      CROSS JOIN LATERAL (
-           SELECT greatest(1, c.priority - floor(greatest(0, extract(epoch FROM coalesce($9::timestamptz, statement_timestamp()) - c.since))
-                                                 / extract(epoch FROM $12::interval))) AS priority) e
+           SELECT greatest(1, c.priority - coalesce(floor(greatest(0, extract(epoch FROM coalesce($9::timestamptz, statement_timestamp()) - c.since))
+                                                          / extract(epoch FROM $12::interval)), 0)) AS priority) e
 ), rest AS (
     SELECT rank, min(lane_seq) AS lane_seq FROM in_turn WHERE place > $8::integer GROUP BY rank
 ){{end}}
@@ -85,16 +87,16 @@ SELECT a.place, coalesce(e.lane_seqs, '{}')::text, coalesce(e.batch_id, 0),
 
      There are two forms. The ordinary one writes compact claims alone; when it meets a job that is claimed row-local it
      writes nothing and says so, and the other form, Local, is taken: what row-local claims cost, only those pay who use
-     them. There the batches come first, then each row-local claim as a batch of its own. A queue whose jobs age has a form
-     of its own, too, Aged, which also says where each lane has something left. */}}
+     them. There the batches come first, then each row-local claim as a batch of its own. A queue whose jobs age, or that has several
+     shards, has a form of its own, too, Merge, which also says where each lane has something left. */}}
 {{define "hand_out"}}
 /* awa:Claim */
 WITH guard AS MATERIALIZED (
     SELECT (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1) = $1::bigint
        AND (SELECT generation FROM {{.S}}.claim_ring_rotations ORDER BY generation DESC LIMIT 1) = $2::bigint
        AND NOT EXISTS (SELECT FROM {{.S}}.queue_ring_prunes p WHERE p.generation = ANY ($3::bigint[])) AS ok
-){{if .Aged}}{{template "in_turn" .}}{{end}}, picked AS MATERIALIZED (
-{{if .Aged}}    SELECT * FROM in_turn WHERE place <= $8::integer
+){{if .Merge}}{{template "in_turn" .}}{{end}}, picked AS MATERIALIZED (
+{{if .Merge}}    SELECT * FROM in_turn WHERE place <= $8::integer
 {{else}}    SELECT h.rank, c.*
       FROM unnest($4::integer[], $5::integer[], $6::bigint[], $7::bigint[]) AS h(rank, lane_id, lo, hi)
      CROSS JOIN LATERAL (
@@ -162,9 +164,9 @@ WITH guard AS MATERIALIZED (
 SELECT g.ok, (SELECT met FROM own), n.rank IS NOT NULL, coalesce(n.time_limit IS NOT NULL, false), n.deadline_at, coalesce(n.rank, 0), coalesce(n.lane_id, 0), coalesce(n.lane_seq, 0), coalesce(n.ready_generation, 0),
        coalesce(n.batch_id, 0), coalesce(n.index, 0), coalesce(n.job_id, 0), coalesce(n.run_lease, 0) + 1,
        coalesce(n.attempt, 0) + 1, coalesce(n.max_attempts, 0), coalesce(n.created_at, now()), coalesce(n.kind, ''), coalesce(n.args, 'null')
-{{- if .Aged}},
+{{- if .Merge}},
        (SELECT array_agg(rank) FROM rest), (SELECT array_agg(lane_seq) FROM rest)
 {{- end}}
   FROM guard g LEFT JOIN numbered n ON true
- ORDER BY {{if .Aged}}n.place{{else}}n.rank, n.lane_seq{{end}}
+ ORDER BY {{if .Merge}}n.place{{else}}n.rank, n.lane_seq{{end}}
 {{end}}

@@ -35,26 +35,36 @@ func (e *Engine) Counts(ctx context.Context, queue string) (Counts, error) {
 	if err := checkName(op, "queue", queue); err != nil {
 		return c, err
 	}
-	// The lanes' ids never change, so that an earlier statement may read them.
-	lanes, known := e.queues.get(queue)
 	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, e.pool, opts, func(tx pgx.Tx) error {
-		ids := laneIDs(lanes)
-		if !known {
-			rows, err := tx.Query(ctx, e.sql.get("lane_ids", children{}), queue)
-			if err != nil {
-				return err
-			}
-			if ids, err = pgx.CollectRows(rows, pgx.RowTo[int32]); err != nil {
+		for range ringAttempts {
+			current, err := e.count(ctx, tx, queue, &c)
+			if err != nil || current {
 				return err
 			}
 		}
-		var b pgx.Batch
-		b.Queue(e.sql.get("no_jit", children{}))
-		b.Queue(e.sql.get("counts", children{}), ids, queue).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&c.Available, &c.Scheduled, &c.Retryable, &c.Running, &c.Waiting, &c.Completed, &c.Failed, &c.Cancelled, &c.DLQ, &c.PrunedCompleted, &c.PrunedFailed)
-		})
-		return send(ctx, tx, &b)
+		return ErrBusy
 	})
 	return c, fail(op, "", err)
+}
+
+// count counts once. current is false when the queue has got lanes that it didn't count, which the same statement has seen.
+func (e *Engine) count(ctx context.Context, tx pgx.Tx, queue string, c *Counts) (current bool, err error) {
+	q, known := e.queues.get(queue)
+	if !known {
+		if q, err = e.readLanes(ctx, tx, queue); err != nil {
+			return false, err
+		}
+	}
+	var version int64
+	var b pgx.Batch
+	b.Queue(e.sql.get("no_jit", children{}))
+	b.Queue(e.sql.get("counts", children{}), laneIDs(q.lanes), queue).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&c.Available, &c.Scheduled, &c.Retryable, &c.Running, &c.Waiting, &c.Completed, &c.Failed, &c.Cancelled, &c.DLQ, &c.PrunedCompleted, &c.PrunedFailed, &version)
+	})
+	if err := send(ctx, tx, &b); err != nil || len(q.lanes) == 0 || version <= q.version {
+		return err == nil, err
+	}
+	_, err = e.refresh(ctx, &txn{Tx: tx}, queue)
+	return false, err
 }

@@ -1,8 +1,3 @@
-{{define "lane_ids"}}
-/* awa:Counts */
-SELECT lane_id FROM {{.S}}.lanes WHERE queue = $1::text
-{{end}}
-
 {{/* The terminal rows of a state that done_entries holds, by what was kept of them (storage: "Counts"). */}}
 {{define "kept"}}(SELECT coalesce(sum(k.n), 0)::bigint FROM (
            SELECT state, live_count AS n FROM {{.S}}.queue_terminal_live_counts WHERE lane_id = ANY ($1::integer[])
@@ -27,7 +22,8 @@ SELECT (SELECT count(*) FROM {{.S}}.ready_entries WHERE lane_id = ANY ($1::integ
        {{template "kept" .}}'cancelled'),
        (SELECT count(*) FROM {{.S}}.dlq_entries WHERE lane_id = ANY ($1::integer[])),
        coalesce((SELECT pruned_completed_count FROM {{.S}}.queue_terminal_rollups WHERE queue = $2::text), 0),
-       coalesce((SELECT pruned_failed_count FROM {{.S}}.queue_terminal_rollups WHERE queue = $2::text), 0)
+       coalesce((SELECT pruned_failed_count FROM {{.S}}.queue_terminal_rollups WHERE queue = $2::text), 0),
+       (SELECT version FROM {{.S}}.lanes_version)
 {{end}}
 
 {{/* Where what is kept isn't what is there. Each table stands by name, for the reason that Counts has. Rows of another

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -18,6 +19,7 @@ type Engine struct {
 	sql  *statements
 
 	queues   registry
+	turn     atomic.Uint64 // deals jobs without an ordering key out to shards
 	hints    hints
 	holders  holders
 	queue    ring

@@ -27,6 +27,9 @@ type JobParams struct {
 	// OwnClaim makes the job's claims row-local without a limit of its own: whoever closes an attempt of it holds up no
 	// other job that was claimed with it.
 	OwnClaim bool
+	// OrderingKey, when it isn't empty, keeps the jobs that have it in one shard of their queue and priority, where they are
+	// handed out in the order of the lane: see SetShards. At most 1,024 bytes, whatever they are; it isn't stored.
+	OrderingKey string
 	// Unique, when set, answers with the id of the job that holds the same key, if there is one, and writes nothing.
 	Unique *Unique
 
@@ -41,7 +44,10 @@ func (j *JobParams) timeLimit() *time.Duration {
 	return nil
 }
 
-const defaultPriority = 2
+const (
+	defaultPriority = 2
+	maxOrderingKey  = 1024
+)
 
 // Enqueue appends one job in a transaction of its own and returns its id. The job exists if and only if the error is
 // nil, except that an ErrAmbiguous must be settled first: repeating an enqueue that did commit makes a second job.
@@ -94,6 +100,9 @@ func (e *Engine) enqueueIn(ctx context.Context, op string, tx pgx.Tx, rows *jobR
 		if err != nil {
 			return nil, fail(op, "", err)
 		}
+		if err := e.placeAnew(ctx, t, open, rows); err != nil {
+			return nil, fail(op, "", err)
+		}
 		if try == 0 { // the keys stay taken
 			if err := e.resolveUnique(ctx, t, open.now, rows.uniques); err != nil {
 				return nil, fail(op, "", err)
@@ -123,6 +132,9 @@ func (e *Engine) enqueueOwn(ctx context.Context, op string, rows *jobRows, ring 
 	err = e.untilCurrent(ctx, op, func(t *txn) (moved, commit bool, err error) {
 		open, err := e.openProducer(ctx, t)
 		if err != nil {
+			return false, false, err
+		}
+		if err := e.placeAnew(ctx, t, open, rows); err != nil {
 			return false, false, err
 		}
 		if err := e.resolveUnique(ctx, t, open.now, rows.uniques); err != nil {
@@ -173,6 +185,8 @@ func (e *Engine) writeNew(ctx context.Context, t *txn, o openProducer, r *jobRow
 
 // jobRows is a batch of jobs, column by column, checked and with their lanes known.
 type jobRows struct {
+	spots       []spot
+	version     int64 // of all lanes, by which the next two were found
 	lanes       []int32
 	seqs        []uint32
 	kinds       []string
@@ -197,10 +211,6 @@ func (e *Engine) prepareJobs(ctx context.Context, op string, jobs []JobParams, h
 	}
 	var r jobRows
 	for i, j := range jobs {
-		lanes, err := e.lanesOf(ctx, j.Queue, held)
-		if err != nil {
-			return nil, err
-		}
 		priority, attempts, args := j.Priority, j.MaxAttempts, string(j.Args)
 		if priority == 0 {
 			priority = defaultPriority
@@ -221,9 +231,11 @@ func (e *Engine) prepareJobs(ctx context.Context, op string, jobs []JobParams, h
 			}
 			r.uniques[i] = u
 		}
-		l := lanes[priority-1]
-		r.lanes = append(r.lanes, l.id)
-		r.seqs = append(r.seqs, l.seq)
+		s := spot{queue: j.Queue, priority: priority, key: j.OrderingKey}
+		if s.key == "" {
+			s.turn = e.turn.Add(1)
+		}
+		r.spots = append(r.spots, s)
 		r.kinds = append(r.kinds, j.Kind)
 		r.args = append(r.args, args)
 		r.maxAttempts = append(r.maxAttempts, int32(attempts))
@@ -231,7 +243,7 @@ func (e *Engine) prepareJobs(ctx context.Context, op string, jobs []JobParams, h
 		r.mayWait = r.mayWait || !j.RunAt.IsZero()
 		r.timeLimits = append(r.timeLimits, j.timeLimit())
 	}
-	return &r, nil
+	return &r, r.place(func(queue string) (queueLanes, error) { return e.lanesOf(ctx, queue, held) })
 }
 
 func (e *Engine) checkJob(op string, j *JobParams) error {
@@ -256,6 +268,9 @@ func (e *Engine) checkJob(op string, j *JobParams) error {
 	if j.TimeLimit != 0 && j.TimeLimit < time.Millisecond {
 		return invalid(op, fmt.Sprintf("TimeLimit %s", j.TimeLimit), "shorter than a millisecond")
 	}
+	if len(j.OrderingKey) > maxOrderingKey {
+		return invalid(op, fmt.Sprintf("OrderingKey of %d bytes", len(j.OrderingKey)), "at most %d", maxOrderingKey)
+	}
 	if j.Args == nil {
 		return nil
 	}
@@ -267,6 +282,7 @@ type openProducer struct {
 	isolation  string
 	now        time.Time // what every row of the call is compared with
 	generation int64     // current a moment ago
+	version    int64     // of all lanes
 }
 
 // oldSnapshot says that the transaction can't see what others committed since it began.
@@ -286,7 +302,7 @@ func (e *Engine) openProducer(ctx context.Context, t *txn) (o openProducer, err 
 // queueOpenProducer asks for what a producer has to know, in a pipeline.
 func (e *Engine) queueOpenProducer(b *pgx.Batch, o *openProducer) {
 	b.Queue(e.sql.get("open_producer", children{}), e.now()).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&o.isolation, &o.now, &o.generation)
+		return row.Scan(&o.isolation, &o.now, &o.generation, &o.version)
 	})
 }
 

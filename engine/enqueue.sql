@@ -1,7 +1,8 @@
 {{define "open_producer"}}
 /* awa:Enqueue */
 SELECT current_setting('transaction_isolation'), coalesce($1::timestamptz, now()),
-       (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1)
+       (SELECT generation FROM {{.S}}.queue_ring_rotations ORDER BY generation DESC LIMIT 1),
+       (SELECT version FROM {{.S}}.lanes_version)
 {{end}}
 
 {{define "lock_ready"}}

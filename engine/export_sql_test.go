@@ -38,9 +38,9 @@ func (e *Engine) Statements() map[string]string {
 				continue // never sent
 			}
 			at := children{Queue: 1, Claim: 1, Lease: 1, Slots: []int{0, 1, r.slots - 1}[:r.slots/2+1], Ring: r}
-			for _, form := range []string{"", " local", " deadline", " local deadline", " timeout", " local timeout", " aged", " local aged"} {
+			for _, form := range []string{"", " local", " deadline", " local deadline", " timeout", " local timeout", " merge", " local merge"} {
 				at.Local, at.Deadline, at.Timeout = strings.Contains(form, "local"), strings.Contains(form, "deadline"), strings.Contains(form, "timeout")
-				at.Aged = strings.Contains(form, "aged")
+				at.Merge = strings.Contains(form, "merge")
 				if name == "rescue_candidates" && at.Timeout {
 					continue // never sent: the sweep of waits finds its own
 				}

@@ -4,9 +4,12 @@ package engine
 
 // LaneKey is the advisory key of a lane of a registered queue.
 func (e *Engine) LaneKey(queue string, priority int) int64 {
-	lanes, _ := e.queues.get(queue)
-	return key(e.cfg.Schema, keyLane, int64(lanes[priority-1].id))
+	q, _ := e.queues.get(queue)
+	return key(e.cfg.Schema, keyLane, int64(q.at(priority, 0).id))
 }
+
+// KeyOfLane is the advisory key of a lane that the engine need not know of.
+func (e *Engine) KeyOfLane(id int32) int64 { return key(e.cfg.Schema, keyLane, int64(id)) }
 
 // BatchKey is the advisory key that closers of the receipt's attempt take.
 func (e *Engine) BatchKey(r Receipt) int64 { return key(e.cfg.Schema, keyBatch, r.batch) }
@@ -19,7 +22,8 @@ func (r Receipt) ID() int64 { return r.id() }
 
 // Finished reports whether this process has given up looking into a generation for jobs of the queue.
 func (e *Engine) Finished(queue string, generation int64) bool {
-	lanes, _ := e.queues.get(queue)
+	q, _ := e.queues.get(queue)
+	lanes := q.lanes
 	for _, l := range lanes {
 		if !e.hints.get(l.id, e.hints.server).closed[generation] {
 			return false

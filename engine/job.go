@@ -32,6 +32,7 @@ type Job struct {
 	Queue, Kind string
 	Args        json.RawMessage
 	Priority    int
+	Shard       int // of its queue, from 0
 	State       JobState
 	RunLease    int64 // of its newest attempt; 0 when it was never handed out
 	Attempt     int   // tries used up, a running one included
@@ -88,7 +89,7 @@ func (e *Engine) Job(ctx context.Context, id int64) (Job, error) {
 // columns are where the columns of a job go, in the order in which statements tell of one; the error history goes beside it.
 func (j *Job) columns(errs *[]byte) []any {
 	return []any{
-		&j.State, &j.Queue, &j.Priority, &j.Kind, &j.Args, &j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.DeadlineAt,
+		&j.State, &j.Queue, &j.Priority, &j.Shard, &j.Kind, &j.Args, &j.RunLease, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ClaimedAt, &j.DeadlineAt,
 		&j.HeartbeatAt, &j.Percent, &j.Message, &j.Metadata, &j.Callback, &j.TimeoutAt, &j.FinalizedAt, &j.RunAt, errs,
 	}
 }

@@ -55,7 +55,7 @@ WITH newest AS MATERIALIZED (
     SELECT d.state, d.lane_id, d.kind, d.args, d.max_attempts, d.created_at, d.run_lease, d.attempt, coalesce(d.errors, '[]'), NULL, NULL, NULL, d.run_at
       FROM {{.S}}.deferred_jobs d WHERE d.job_id = $1::bigint
 )
-SELECT CASE WHEN w.job_id IS NULL THEN f.state ELSE 'waiting' END, l.queue, l.priority, f.kind, f.args, f.run_lease, f.attempt, f.max_attempts, f.created_at,
+SELECT CASE WHEN w.job_id IS NULL THEN f.state ELSE 'waiting' END, l.queue, l.priority, l.enqueue_shard, f.kind, f.args, f.run_lease, f.attempt, f.max_attempts, f.created_at,
        CASE WHEN f.state = 'running' THEN f.claimed_at END, CASE WHEN f.state = 'running' THEN f.deadline_at END, s.heartbeat_at, s.percent, s.message, s.metadata, s.callback, w.timeout_at, f.finalized_at, f.run_at, f.errors
   FROM found f JOIN {{.S}}.lanes l USING (lane_id)
   LEFT JOIN {{.S}}.attempt_state s ON f.state = 'running' AND s.job_id = $1::bigint AND s.run_lease = f.run_lease

@@ -53,7 +53,7 @@ WITH newest AS MATERIALIZED (
     SELECT job_id, state, lane_id, kind, args, max_attempts, created_at, run_lease, attempt, errors, finalized_at, NULL, NULL, run_at
       FROM elsewhere WHERE job_id > $2::bigint AND job_id < $3::bigint AND ($1::bigint[] IS NULL OR job_id = ANY ($1::bigint[]))
 ), told AS (
-    SELECT f.job_id, CASE WHEN w.job_id IS NULL THEN f.state ELSE 'waiting' END AS state, l.queue, l.priority, f.kind, f.args,
+    SELECT f.job_id, CASE WHEN w.job_id IS NULL THEN f.state ELSE 'waiting' END AS state, l.queue, l.priority, l.enqueue_shard, f.kind, f.args,
            f.run_lease, f.attempt, f.max_attempts, f.created_at, CASE WHEN f.state = 'running' THEN f.claimed_at END AS claimed_at,
            CASE WHEN f.state = 'running' THEN f.deadline_at END AS deadline_at, s.heartbeat_at, s.percent, s.message, s.metadata, s.callback,
            w.timeout_at, f.finalized_at, f.run_at, f.errors
@@ -61,7 +61,7 @@ WITH newest AS MATERIALIZED (
       LEFT JOIN {{.S}}.attempt_state s ON f.state = 'running' AND s.job_id = f.job_id AND s.run_lease = f.run_lease
       LEFT JOIN {{.S}}.leases w ON f.state = 'running' AND w.job_id = f.job_id AND w.run_lease = f.run_lease
 )
-SELECT state, queue, priority, kind, args, run_lease, attempt, max_attempts, created_at, claimed_at, deadline_at, heartbeat_at, percent, message,
+SELECT state, queue, priority, enqueue_shard, kind, args, run_lease, attempt, max_attempts, created_at, claimed_at, deadline_at, heartbeat_at, percent, message,
        metadata, callback, timeout_at, finalized_at, run_at, errors, job_id
   FROM told
  WHERE ($4::text IS NULL OR queue = $4::text) AND ($5::text IS NULL OR kind = $5::text) AND ($6::text[] IS NULL OR state = ANY ($6::text[]))

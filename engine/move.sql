@@ -18,7 +18,9 @@ WITH guard AS MATERIALIZED (
       FROM unnest($2::smallint[], $3::bigint[], $4::integer[], $5::bigint[], $6::bigint[]) WITH ORDINALITY
            AS a(ready_slot, ready_generation, lane_id, lane_seq, job_id, place)
       JOIN {{.S}}.lanes l USING (lane_id)
-      JOIN {{.S}}.lanes t ON t.queue = coalesce($7::text, l.queue) AND t.priority = coalesce($8::smallint, l.priority) AND t.enqueue_shard = l.enqueue_shard
+      JOIN {{.S}}.queues q ON q.queue = coalesce($7::text, l.queue)
+      JOIN {{.S}}.lanes t ON t.queue = q.queue AND t.priority = coalesce($8::smallint, l.priority)
+       AND t.enqueue_shard = CASE WHEN q.queue = l.queue THEN l.enqueue_shard ELSE l.enqueue_shard % q.shards END
 ), free AS MATERIALIZED ({{range $i, $slot := .Slots}}{{if $i}}
     UNION ALL{{end}}
     SELECT r.*, a.to_lane, a.seq, a.place
@@ -62,7 +64,9 @@ WITH there AS MATERIALIZED (
     SELECT d.job_id, d.lane_id, t.lane_id AS to_lane
       FROM {{.S}}.deferred_jobs d
       JOIN {{.S}}.lanes l USING (lane_id)
-      JOIN {{.S}}.lanes t ON t.queue = coalesce($2::text, l.queue) AND t.priority = coalesce($3::smallint, l.priority) AND t.enqueue_shard = l.enqueue_shard
+      JOIN {{.S}}.queues q ON q.queue = coalesce($2::text, l.queue)
+      JOIN {{.S}}.lanes t ON t.queue = q.queue AND t.priority = coalesce($3::smallint, l.priority)
+       AND t.enqueue_shard = CASE WHEN q.queue = l.queue THEN l.enqueue_shard ELSE l.enqueue_shard % q.shards END
      WHERE d.job_id = ANY ($1::bigint[])
 ), moved AS (
     UPDATE {{.S}}.deferred_jobs d SET lane_id = w.to_lane FROM there w WHERE d.job_id = w.job_id AND w.to_lane <> w.lane_id

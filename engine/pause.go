@@ -30,18 +30,25 @@ func (e *Engine) setPaused(ctx context.Context, op, queue, statement string, arg
 	if err := checkName(op, "queue", queue); err != nil {
 		return err
 	}
-	lanes, err := e.lanesOf(ctx, queue, false)
+	q, err := e.lanesOf(ctx, queue, false)
 	if err != nil {
 		return err
 	}
-	keys := e.laneKeys(lanes)
-	slices.Sort(keys)
-	return e.transact(ctx, op, func(t *txn) (bool, error) {
+	return e.untilCurrent(ctx, op, func(t *txn) (moved, commit bool, err error) {
+		keys := e.laneKeys(q.lanes)
+		slices.Sort(keys)
+		var version int64
 		var b pgx.Batch
 		t.queueXid(&b)
 		b.Queue(e.sql.get("lock_keys", children{}), keys)
 		b.Queue(statement, append([]any{queue}, args...)...)
-		return true, send(ctx, t, &b)
+		// Whoever makes lanes changes the queue's row: they are there already, or come after this transaction.
+		b.Queue(e.sql.get("lanes_version", children{})).QueryRow(func(row pgx.Row) error { return row.Scan(&version) })
+		if err := send(ctx, t, &b); err != nil || version <= q.version {
+			return false, true, err
+		}
+		q, err = e.refresh(ctx, t, queue)
+		return true, false, err
 	})
 }
 
@@ -50,6 +57,7 @@ type QueueState struct {
 	Queue        string
 	RegisteredAt time.Time
 	PausedAt     *time.Time // nil while its jobs are handed out
+	Shards       int        // into how many its jobs come: see SetShards
 }
 
 // Queues lists the registered queues in order of name, up to limit (1 to 10,000) of those that come after a name: the empty

@@ -10,5 +10,5 @@ UPDATE {{.S}}.queues SET paused_at = NULL WHERE queue = $1::text AND paused_at I
 
 {{define "queues"}}
 /* awa:Queues */
-SELECT queue, registered_at, paused_at FROM {{.S}}.queues WHERE queue > $1::text ORDER BY queue LIMIT $2::integer
+SELECT queue, registered_at, paused_at, shards FROM {{.S}}.queues WHERE queue > $1::text ORDER BY queue LIMIT $2::integer
 {{end}}

@@ -15,18 +15,31 @@ import (
 // may hold the others in open transactions, each waiting for the same.
 const registrationWait = 2 * time.Second
 
-// A lane is one order of jobs: (queue, priority). Its own priority is its identity, whatever priority a claim gives it.
+// A lane is one order of jobs: (queue, priority, shard). Its own priority is its identity, whatever priority a claim gives it.
 type lane struct {
 	id       int32
 	priority int16
 	seq      uint32 // oid of the lane's sequence
 }
 
+// queueLanes are the lanes of a queue, as they were at a version of all lanes.
+type queueLanes struct {
+	lanes   []lane // in order of priority and shard: all that there are
+	shards  int    // into how many of them jobs come; the others are drained
+	version int64
+}
+
+// at is the lane of a priority and a shard.
+func (q queueLanes) at(priority, shard int) lane {
+	return q.lanes[(priority-1)*(len(q.lanes)/4)+shard]
+}
+
 // A registry remembers the lanes of queues that this engine has met. Only committed registrations enter it, and lanes
-// are never dropped, so that it can't be wrong, only incomplete (hazard 32).
+// are never dropped, so that it can't be wrong, only incomplete (hazard 32): who hands jobs out, counts them or keeps them
+// from being handed out asks for the version, and reads anew what is older.
 type registry struct {
-	mu    sync.RWMutex
-	lanes map[string][]lane // by queue, in order of priority
+	mu     sync.RWMutex
+	queues map[string]queueLanes
 	// own holds the queues in which this process has met jobs that are claimed row-local. It only chooses the form of
 	// the claim's statement: the other one says so when it was the wrong one.
 	own map[string]bool
@@ -47,20 +60,23 @@ func (r *registry) mix(queue string) {
 	r.own[queue] = true
 }
 
-func (r *registry) get(queue string) ([]lane, bool) {
+func (r *registry) get(queue string) (queueLanes, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	lanes, ok := r.lanes[queue]
-	return lanes, ok
+	q, ok := r.queues[queue]
+	return q, ok
 }
 
-func (r *registry) put(queue string, lanes []lane) {
+// put remembers the lanes, unless newer ones came first.
+func (r *registry) put(queue string, q queueLanes) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lanes == nil {
-		r.lanes = map[string][]lane{}
+	if r.queues == nil {
+		r.queues = map[string]queueLanes{}
 	}
-	r.lanes[queue] = lanes
+	if known, ok := r.queues[queue]; !ok || known.version <= q.version {
+		r.queues[queue] = q
+	}
 }
 
 // RegisterQueue makes the queue's lanes, in a transaction of its own; registering again does nothing. Enqueue and Claim
@@ -83,14 +99,14 @@ func (e *Engine) RegisterQueue(ctx context.Context, queue string) error {
 
 // lanesOf returns the lanes of a queue, registering it if it is new. held says that the caller holds a connection of
 // some pool in a transaction, perhaps the last one of ours.
-func (e *Engine) lanesOf(ctx context.Context, queue string, held bool) ([]lane, error) {
-	if lanes, ok := e.queues.get(queue); ok {
-		return lanes, nil
+func (e *Engine) lanesOf(ctx context.Context, queue string, held bool) (queueLanes, error) {
+	if q, ok := e.queues.get(queue); ok {
+		return q, nil
 	}
 	wait := ctx
 	if held {
 		if stat := e.pool.Stat(); stat.MaxConns() == 1 && stat.AcquiredConns() == 1 {
-			return nil, &Error{Op: "RegisterQueue", Value: fmt.Sprintf("queue %q", queue), Err: ErrQueueNotRegistered}
+			return queueLanes{}, &Error{Op: "RegisterQueue", Value: fmt.Sprintf("queue %q", queue), Err: ErrQueueNotRegistered}
 		}
 		var cancel context.CancelFunc
 		wait, cancel = context.WithTimeout(ctx, registrationWait)
@@ -101,32 +117,16 @@ func (e *Engine) lanesOf(ctx context.Context, queue string, held bool) ([]lane, 
 		if wait.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("%w: %w", ErrQueueNotRegistered, err)
 		}
-		return nil, fail("RegisterQueue", fmt.Sprintf("queue %q", queue), err)
+		return queueLanes{}, fail("RegisterQueue", fmt.Sprintf("queue %q", queue), err)
 	}
 	defer conn.Release()
 	return e.register(ctx, conn, queue)
 }
 
 // register commits a transaction of its own before the lanes are read and remembered.
-func (e *Engine) register(ctx context.Context, conn *pgxpool.Conn, queue string) ([]lane, error) {
-	read := func() (lanes []lane, err error) {
-		rows, err := conn.Query(ctx, e.sql.get("lanes", children{}), queue)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var l lane
-			if err := rows.Scan(&l.id, &l.priority, &l.seq); err != nil {
-				return nil, err
-			}
-			lanes = append(lanes, l)
-		}
-		return lanes, rows.Err()
-	}
-	value := fmt.Sprintf("queue %q", queue)
-	lanes, err := read()
-	if err == nil && len(lanes) == 0 {
+func (e *Engine) register(ctx context.Context, conn *pgxpool.Conn, queue string) (queueLanes, error) {
+	q, err := e.readLanes(ctx, conn, queue)
+	if err == nil && len(q.lanes) == 0 {
 		// READ COMMITTED is stated: with an older snapshot the function wouldn't see the queue that another process
 		// registered while it waited for the lock, and would register it again.
 		opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
@@ -135,17 +135,51 @@ func (e *Engine) register(ctx context.Context, conn *pgxpool.Conn, queue string)
 			return err
 		})
 		if err == nil {
-			lanes, err = read()
+			q, err = e.readLanes(ctx, conn, queue)
 		}
 	}
 	if err != nil {
-		return nil, fail("RegisterQueue", value, err)
+		return queueLanes{}, fail("RegisterQueue", fmt.Sprintf("queue %q", queue), err)
 	}
-	if len(lanes) != 4 {
-		return nil, &Error{Op: "RegisterQueue", Value: value, Err: fmt.Errorf("%w: %d lanes, expected 4", ErrCorrupt, len(lanes))}
+	return q, e.remember(queue, q)
+}
+
+// refresh reads the lanes of a registered queue anew, in a transaction that is open.
+func (e *Engine) refresh(ctx context.Context, t *txn, queue string) (queueLanes, error) {
+	q, err := e.readLanes(ctx, t, queue)
+	if err != nil {
+		return queueLanes{}, err
 	}
-	e.queues.put(queue, slices.Clip(lanes))
-	return lanes, nil
+	return q, e.remember(queue, q)
+}
+
+func (e *Engine) remember(queue string, q queueLanes) error {
+	if len(q.lanes) == 0 || len(q.lanes)%4 != 0 || q.shards < 1 || q.shards > len(q.lanes)/4 {
+		return &Error{Op: "RegisterQueue", Value: fmt.Sprintf("queue %q", queue), Err: fmt.Errorf("%w: %d lanes for %d shards", ErrCorrupt, len(q.lanes), q.shards)}
+	}
+	e.queues.put(queue, q)
+	return nil
+}
+
+// readLanes reads a queue's lanes in one statement: none when it isn't registered.
+func (e *Engine) readLanes(ctx context.Context, db interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}, queue string,
+) (q queueLanes, err error) {
+	rows, err := db.Query(ctx, e.sql.get("lanes", children{}), queue)
+	if err != nil {
+		return q, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var l lane
+		if err := rows.Scan(&l.id, &l.priority, &l.seq, &q.shards, &q.version); err != nil {
+			return q, err
+		}
+		q.lanes = append(q.lanes, l)
+	}
+	q.lanes = slices.Clip(q.lanes)
+	return q, rows.Err()
 }
 
 // laneKeys returns the advisory keys of lanes, in their order.

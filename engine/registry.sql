@@ -5,8 +5,10 @@ SELECT {{.S}}.register_queue($1::text)
 
 {{define "lanes"}}
 /* awa:RegisterQueue */
-SELECT lane_id, priority, seq::oid
-FROM {{.S}}.lanes
-WHERE queue = $1::text
-ORDER BY priority, enqueue_shard
+SELECT l.lane_id, l.priority, l.seq::oid, q.shards, v.version
+  FROM {{.S}}.lanes l
+  JOIN {{.S}}.queues q USING (queue)
+ CROSS JOIN {{.S}}.lanes_version v
+ WHERE queue = $1::text
+ ORDER BY l.priority, l.enqueue_shard
 {{end}}

@@ -25,8 +25,8 @@ type children struct {
 	Ring  ring  // for statements that serve both rings
 	// Local says that the claims are row-local: rows of lease_claims, and closures of the same shape.
 	Local bool
-	// Aged says that a claim goes by how long jobs have waited.
-	Aged bool
+	// Merge says that a claim goes by how long jobs have waited.
+	Merge bool
 	// Deadline says that a sweep goes by deadlines, Timeout by those of waits; neither, by age.
 	Deadline, Timeout bool
 	Lease             int // the slot of the lease ring that is written
@@ -58,7 +58,7 @@ func newStatements(schema string) *statements {
 
 // get returns the text of a statement.
 func (s *statements) get(name string, c children) string {
-	key := fmt.Sprint(name, c.Queue, c.Claim, c.Slots, c.Ring.name, c.Ring.children, c.Local, c.Aged, c.Deadline, c.Timeout, c.Lease)
+	key := fmt.Sprint(name, c.Queue, c.Claim, c.Slots, c.Ring.name, c.Ring.children, c.Local, c.Merge, c.Deadline, c.Timeout, c.Lease)
 	s.mu.RLock()
 	text, ok := s.text[key]
 	s.mu.RUnlock()

@@ -9,8 +9,17 @@ CREATE TABLE {{.S}}.queues (
     queue         text PRIMARY KEY,
     registered_at timestamptz NOT NULL DEFAULT now(),
     dlq           boolean     NOT NULL DEFAULT false, -- jobs that fail are held in dlq_entries and get no failed row
-    paused_at     timestamptz -- since when nothing of it is handed out
+    paused_at     timestamptz, -- since when nothing of it is handed out
+    shards        smallint    NOT NULL DEFAULT 1 CHECK (shards BETWEEN 1 AND 64) -- that jobs come into; lanes of others are drained
 );
+
+-- Grows with each change of the number of a queue's shards, in that transaction: by it a process knows that what it
+-- remembers of lanes is old.
+CREATE TABLE {{.S}}.lanes_version (
+    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+    version   bigint  NOT NULL DEFAULT 1
+);
+INSERT INTO {{.S}}.lanes_version DEFAULT VALUES;
 
 -- A lane is (queue, priority, enqueue shard); lane_seq orders it. Each lane has a sequence of its own, since a
 -- shared one would scatter the positions of a lane and make the evidence of claims grow with them.
@@ -44,6 +53,36 @@ BEGIN
         INSERT INTO {{.S}}.lanes (lane_id, queue, priority, seq) OVERRIDING SYSTEM VALUE
         VALUES (v_lane, p_queue, v_priority, format('{{.S}}.%I', 'lane_seq_' || v_lane)::regclass);
     END LOOP;
+END
+$body$;
+
+-- set_shards makes the lanes that are missing, of each priority. Lanes are never dropped: what is in one is handed out also when
+-- no more comes. As register_queue it is the installer's, and runs in a transaction of its own. Whoever changes a row of queues
+-- waits for it, and it for them: a pause, which takes the locks of all lanes, can't overlook new ones.
+CREATE FUNCTION {{.S}}.set_shards(p_queue text, p_shards integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $body$
+DECLARE
+    v_lane integer;
+BEGIN
+    LOCK TABLE {{.S}}.queues IN SHARE ROW EXCLUSIVE MODE;
+    IF EXISTS (SELECT FROM {{.S}}.queues q WHERE q.queue = p_queue AND q.shards = p_shards) THEN
+        RETURN;
+    END IF;
+    UPDATE {{.S}}.queues q SET shards = p_shards WHERE q.queue = p_queue;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'queue % is not registered', p_queue;
+    END IF;
+    FOR v_shard IN 1..p_shards - 1 LOOP
+        CONTINUE WHEN EXISTS (SELECT FROM {{.S}}.lanes l WHERE l.queue = p_queue AND l.enqueue_shard = v_shard);
+        FOR v_priority IN 1..4 LOOP
+            v_lane := nextval(pg_get_serial_sequence({{.Literal "lanes"}}, 'lane_id'));
+            EXECUTE format('CREATE SEQUENCE {{.S}}.%I', 'lane_seq_' || v_lane);
+            INSERT INTO {{.S}}.lanes (lane_id, queue, priority, enqueue_shard, seq) OVERRIDING SYSTEM VALUE
+            VALUES (v_lane, p_queue, v_priority, v_shard, format('{{.S}}.%I', 'lane_seq_' || v_lane)::regclass);
+        END LOOP;
+    END LOOP;
+    UPDATE {{.S}}.lanes_version v SET version = v.version + 1;
 END
 $body$;
 
