@@ -167,6 +167,10 @@ var matrixOperations = []matrixOperation{
 		// For the queue's next cell it is off again.
 		return label(errors.Join(s.SetDLQ(s.t.Context(), s.queue, true), s.SetDLQ(s.t.Context(), s.queue, false)))
 	}},
+	{"SetShards", func(s *subject) string {
+		// The lanes stay, and are claimed from ever after.
+		return label(errors.Join(s.SetShards(s.t.Context(), s.queue, 3), s.SetShards(s.t.Context(), s.queue, 1)))
+	}},
 	{"MoveToDLQ", func(s *subject) string { return s.movesTo(engine.FailedJobs{IDs: []int64{s.id}}) }},
 	{"RetryFromDLQ", func(s *subject) string { return s.releases(engine.FailedJobs{IDs: []int64{s.id}}) }},
 	{"PurgeDLQ by ids", func(s *subject) string { return s.purged(engine.HeldJobs{IDs: []int64{s.id}}) }},

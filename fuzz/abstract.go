@@ -96,7 +96,7 @@ func (t *tables) readers() []tableReader {
 		  SELECT 'lease', (SELECT max(generation) FROM {s}.lease_ring_rotations),
 		         (SELECT min(generation) FROM {s}.lease_ring_rotations WHERE generation NOT IN (SELECT generation FROM {s}.lease_ring_prunes)),
 		         coalesce((SELECT max(generation) FROM {s}.lease_ring_prunes), -1)`, t.ring},
-		{`SELECT lane_id, queue, priority FROM {s}.lanes`, t.lane},
+		{`SELECT lane_id, queue, priority, enqueue_shard FROM {s}.lanes`, t.lane},
 		{`SELECT queue, paused_at IS NOT NULL FROM {s}.queues`, t.paused},
 		{`SELECT queue, pruned_completed_count, pruned_failed_count FROM {s}.queue_terminal_rollups`, t.rollup},
 		{`SELECT ready_slot, lane_id, ready_generation, batch_id, claimed_count, lane_seqs FROM {s}.ready_claim_attempt_batches`, t.handedOut},
@@ -117,7 +117,7 @@ func (t *tables) readers() []tableReader {
 		{`SELECT lease_slot, lease_generation, lane_id, job_id, run_lease, receipt_id, claim_generation, ready_generation, local, token, timeout_at FROM {s}.leases`, t.lease},
 		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, state, run_at, time_limit FROM {s}.deferred_jobs`, t.deferred},
 		{`SELECT job_id, lane_id, run_lease, attempt, max_attempts, finalized_at, dlq_at, time_limit FROM {s}.dlq_entries`, t.held},
-		{`SELECT queue, dlq::integer FROM {s}.queues`, t.policy},
+		{`SELECT queue, dlq::integer, CASE WHEN shards > 1 THEN shards ELSE 0 END FROM {s}.queues`, t.policy},
 		{`SELECT job_id, unique_key, held_in, active FROM {s}.unique_claims`, t.unique},
 	}
 }
@@ -186,13 +186,13 @@ func (t *tables) ring(rows pgx.Rows) error {
 func (t *tables) lane(rows pgx.Rows) error {
 	var id int32
 	var queue string
-	var priority int
-	if err := rows.Scan(&id, &queue, &priority); err != nil {
+	var priority, shard int
+	if err := rows.Scan(&id, &queue, &priority, &shard); err != nil {
 		return err
 	}
-	lane, ok := t.flat.Config().Lane(queue, priority)
+	lane, ok := t.flat.Config().ShardLane(queue, priority, shard)
 	if !ok {
-		return fmt.Errorf("queue %q priority %d isn't of this world", queue, priority)
+		return fmt.Errorf("queue %q priority %d shard %d isn't of this world", queue, priority, shard)
 	}
 	t.lanes[id] = lane
 	return nil
@@ -258,7 +258,7 @@ func (t *tables) held(rows pgx.Rows) error {
 func (t *tables) policy(rows pgx.Rows) error {
 	var queue string
 	var p model.Policy
-	if err := rows.Scan(&queue, &p.DLQ); err != nil {
+	if err := rows.Scan(&queue, &p.DLQ, &p.Shards); err != nil {
 		return err
 	}
 	lane, ok := t.flat.Config().Lane(queue, 1)

@@ -113,6 +113,14 @@ func (b *bench) empty(ctx context.Context, schema string) error {
 		INSERT INTO %[1]s.lease_ring_rotations VALUES (0, 0, now()) ON CONFLICT DO NOTHING;
 		UPDATE %[1]s.queues SET dlq = false WHERE dlq;
 		UPDATE %[1]s.queues SET paused_at = NULL WHERE paused_at IS NOT NULL;
+		UPDATE %[1]s.queues SET shards = 1 WHERE shards > 1;
+		DO $lanes$
+		DECLARE l regclass;
+		BEGIN
+		    FOR l IN DELETE FROM %[1]s.lanes WHERE enqueue_shard > 0 RETURNING seq LOOP
+		        EXECUTE 'DROP SEQUENCE ' || l;
+		    END LOOP;
+		END $lanes$;
 		DELETE FROM %[1]s.claim_ring_slots;
 		INSERT INTO %[1]s.claim_ring_slots (slot) SELECT generate_series(0, slot_count - 1) FROM %[1]s.claim_ring_state`, s)
 	_, err := b.judge.Exec(ctx, text)

@@ -32,6 +32,23 @@ func (g *generator) drawJob(t *rapid.T, s model.Store) int {
 	return rapid.IntRange(1, s.Vars().NextJob-1).Draw(t, "job")
 }
 
+// ordering draws an ordering key where a queue may have several shards: which one a job without a key comes to, a process decides.
+func (g *generator) ordering(t *rapid.T) int {
+	if g.world.Shards <= 1 {
+		return 0
+	}
+	return rapid.IntRange(1, 6).Draw(t, "ordering")
+}
+
+// drawShards lowers a number that is high, and raises one that is low, more often than not.
+func (g *generator) drawShards(t *rapid.T, s model.Store, queue string) model.SetShards {
+	lane, _ := s.Config().Lane(queue, 1)
+	if s.Policy(s.Config().QueueOf(lane)).Shards > 1 {
+		return model.SetShards{Queue: queue, Shards: pick(t, "shards", []int{1, 1, g.world.Shards})}
+	}
+	return model.SetShards{Queue: queue, Shards: pick(t, "shards", []int{g.world.Shards, 2, g.world.Shards, 1})}
+}
+
 func deferred(s model.Store, state model.JobState) (jobs []int) {
 	for _, d := range s.DeferredRows() {
 		if d.State == state {

@@ -56,6 +56,7 @@ var weights = []struct {
 	{"Promote", 3},
 	{"RetryFailed", 8},
 	{"SetDLQ", 1},
+	{"SetShards", 6},
 	{"MoveToDLQ", 8},
 	{"RetryFromDLQ", 14},
 	{"PurgeDLQ", 10},
@@ -108,6 +109,10 @@ func (g *generator) possible(s model.Store) []string {
 			}
 		case "RetryFromDLQ", "PurgeDLQ":
 			if len(s.DLQRows()) == 0 {
+				continue
+			}
+		case "SetShards":
+			if g.world.Shards <= 1 {
 				continue
 			}
 		case "ResumeQueue":
@@ -168,13 +173,13 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	limit := func() int { return pick(t, "limit", []int{0, 0, 0, 0, model.OwnClaim, 1, 3, 6}) }
 	switch name := pick(t, "operation", g.possible(s)); name {
 	case "Enqueue":
-		return g.withKey(t, s, model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: g.maxAttempts(t), RunAt: runAt(), Now: g.now, Limit: limit()})
+		return g.withKey(t, s, model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: g.maxAttempts(t), RunAt: runAt(), Now: g.now, Limit: limit(), Ordering: g.ordering(t)})
 	case "Begin":
 		levels := []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.ReadCommitted, model.Serializable}
 		return model.Begin{Tx: freeTx(s), Isolation: pick(t, "isolation", levels)}
 	case "EnqueueTx":
 		a := model.EnqueueTx{
-			Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: g.maxAttempts(t), RunAt: runAt(), Now: g.now, Limit: limit(),
+			Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: g.maxAttempts(t), RunAt: runAt(), Now: g.now, Limit: limit(), Ordering: g.ordering(t),
 		}
 		return g.withKeyTx(t, s, a)
 	case "Commit":
@@ -201,6 +206,8 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 		return model.PruneQueue{Retention: pick(t, "retention", []int{0, 9, 3, g.boundary(s)}), Now: g.now}
 	case "RetryFailed":
 		return g.drawRetry(t, s)
+	case "SetShards":
+		return g.drawShards(t, s, queue())
 	case "SetDLQ":
 		// More often on than off, so that both are seen about as often.
 		return model.SetDLQ{Queue: queue(), On: pick(t, "on", []int{1, 1, 0})}

@@ -5,7 +5,7 @@ import "fmt"
 // expectedOutcomes are what a run of some size must have seen: a generator that never gets there tests nothing, however long it
 // runs.
 var expectedOutcomes = []string{
-	"Enqueue", "Enqueue existing", "Enqueue unique_busy", "Begin", "EnqueueTx", "EnqueueTx existing", "EnqueueTx unique_busy", "Commit", "Rollback", "Promote jobs", "Claim some", "Claim aged", "Complete ok", "Complete stale",
+	"Enqueue", "Enqueue existing", "Enqueue unique_busy", "Begin", "EnqueueTx", "EnqueueTx existing", "EnqueueTx unique_busy", "Commit", "Rollback", "Promote jobs", "Claim some", "Claim aged", "Claim of another shard", "Claim drained", "SetShards", "Complete ok", "Complete stale",
 	"CompleteTx ok", "CompleteTx stale", "Heartbeat closing", "RescueStale busy", "RescueDeadline busy", "Fail ok", "Fail stale", "Retry ok", "Retry failed", "Retry stale", "Snooze ok", "Snooze stale",
 	"Cancel ok", "Cancel wrong_state", "Cancel not_found", "Job cancelled",
 	"RescueStale requeued", "RescueDeadline requeued", "RescueDeadline failed", "Claim row-local",

@@ -247,7 +247,7 @@ func (r *run) countClaim(a model.Action, res model.Claimed) {
 	better := model.Infinite // the best lane that what comes later in the answer is of, or what was left
 	if claim, ok := a.(model.Claim); ok {
 		first, _ := r.store.Config().Lane(claim.Queue, 1)
-		for lane := first + model.Priorities - 1; lane >= first; lane-- {
+		for lane := first + r.store.Config().LanesOfQueue() - 1; lane >= first; lane-- {
 			for range r.store.Waiting(lane) {
 				better = lane
 				break
@@ -259,7 +259,14 @@ func (r *run) countClaim(a model.Action, res model.Claimed) {
 		if ok && c.Local != 0 {
 			r.counts[a.Name()+" row-local"]++
 		}
-		if better < c.Lane {
+		config := r.store.Config()
+		if shards := max(r.store.Policy(config.QueueOf(c.Lane)).Shards, 1); config.ShardOf(c.Lane) >= shards {
+			r.counts[a.Name()+" drained"]++
+		}
+		if config.ShardOf(c.Lane) > 0 {
+			r.counts[a.Name()+" of another shard"]++
+		}
+		if better < c.Lane && config.PriorityOf(better) < config.PriorityOf(c.Lane) {
 			r.counts[a.Name()+" aged"]++
 		}
 		better = min(better, c.Lane)

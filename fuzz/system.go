@@ -158,7 +158,7 @@ func (s *system) apply(ctx context.Context, a model.Action) (any, error) {
 		return model.OK{}, err
 	case model.EnqueueTx:
 		s.at(a.Now)
-		jobs := WithKey(jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit), a.Unique, a.Held, time.Millisecond)
+		jobs := WithKey(jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit, a.Ordering), a.Unique, a.Held, time.Millisecond)
 		if a.Unique != 0 {
 			answers, err := e.EnqueueUniqueTx(ctx, s.txs[a.Tx], jobs...)
 			return s.told(answers, err)
@@ -290,6 +290,8 @@ func (s *system) maintain(ctx context.Context, e *engine.Engine, a model.Action)
 // operate runs what an operator does with jobs that have ended or that wait.
 func (s *system) operate(ctx context.Context, e *engine.Engine, a model.Action) (any, error) {
 	switch a := a.(type) {
+	case model.SetShards:
+		return model.OK{}, e.SetShards(ctx, a.Queue, a.Shards)
 	case model.SetDLQ:
 		return model.OK{}, e.SetDLQ(ctx, a.Queue, a.On == 1)
 	case model.MoveToDLQ:
@@ -332,7 +334,7 @@ func (s *system) list(ctx context.Context, e *engine.Engine, a model.ListJobs) (
 	all, err := e.ListJobs(ctx, which, page)
 	var r model.Listed
 	for _, j := range all {
-		lane, _ := s.world.Config().Lane(j.Queue, j.Priority)
+		lane, _ := s.world.Config().ShardLane(j.Queue, j.Priority, j.Shard)
 		r.Jobs = append(r.Jobs, model.ListedJob{Job: s.names[j.ID], Lane: lane, JobView: view(j)})
 	}
 	return r, err
@@ -390,7 +392,7 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // enqueue takes the three ways in turn: one job alone, many by COPY.
 func (s *system) enqueue(ctx context.Context, e *engine.Engine, a model.Enqueue) (any, error) {
-	jobs := WithKey(jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit), a.Unique, a.Held, time.Millisecond)
+	jobs := WithKey(jobParams(a.Queue, a.Priority, a.Count, a.Attempts, a.RunAt, a.Limit, a.Ordering), a.Unique, a.Held, time.Millisecond)
 	if a.Count > 1 {
 		ids, err := e.EnqueueMany(ctx, jobs)
 		return s.enqueued(ids, err)
@@ -450,10 +452,13 @@ func WithKey(jobs []engine.JobParams, key, held int, wait time.Duration) []engin
 	return jobs
 }
 
-func jobParams(queue string, priority, count, attempts, runAt, limit int) []engine.JobParams {
+func jobParams(queue string, priority, count, attempts, runAt, limit, ordering int) []engine.JobParams {
 	jobs := make([]engine.JobParams, count)
 	for i := range jobs {
 		jobs[i] = engine.JobParams{Queue: queue, Kind: "k", Priority: priority, MaxAttempts: attempts, OwnClaim: limit == model.OwnClaim, TimeLimit: seconds(max(limit, 0))}
+		if ordering != 0 {
+			jobs[i].OrderingKey = model.OrderingKey(ordering)
+		}
 		if runAt != 0 {
 			jobs[i].RunAt = epoch.Add(seconds(runAt))
 		}

@@ -20,6 +20,7 @@ type World struct {
 	Pool                   int // connections of each engine
 	Queues                 []string
 	Deadlines              []int // of each queue's attempts, in seconds; 0 is none
+	Shards                 int   // how many a queue may have, at most; 1 where a world doesn't say
 	Agings                 []int // how long a job of each queue waits for a step of priority, in seconds; 0: waiting gains none
 }
 
@@ -33,13 +34,14 @@ func drawWorld(t *rapid.T) World {
 		Pool:       rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "pool"),
 		Queues:     []string{"a", "b"},
 		Deadlines:  pick(t, "deadlines", [][]int{nil, {2, 4}, {0, 4}, {2, 0}}),
+		Shards:     pick(t, "shards", []int{1, 1, 2, 3}),
 		Agings:     pick(t, "agings", [][]int{nil, {3}, {5, 1}}),
 	}
 }
 
 // Config is the world as the model takes it.
 func (w World) Config() *model.Config {
-	return &model.Config{QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, LeaseSlots: w.LeaseSlots, Queues: w.Queues, Deadlines: w.Deadlines, Agings: w.Agings}
+	return &model.Config{QueueSlots: w.QueueSlots, ClaimSlots: w.ClaimSlots, LeaseSlots: w.LeaseSlots, Queues: w.Queues, Shards: w.Shards, Deadlines: w.Deadlines, Agings: w.Agings}
 }
 
 // String is the world as it stands in a seed file.
@@ -48,6 +50,9 @@ func (w World) String() string {
 		w.QueueSlots, w.ClaimSlots, w.Engines, w.Pool, strings.Join(w.Queues, ","))
 	if w.LeaseSlots != 2 {
 		text += fmt.Sprintf(" lease_slots=%d", w.LeaseSlots)
+	}
+	if w.Shards > 1 {
+		text += fmt.Sprintf(" shards=%d", w.Shards)
 	}
 	for _, of := range []struct {
 		name    string
@@ -78,8 +83,8 @@ func (w World) policies() map[string]engine.QueueConfig {
 
 // ParseWorld reads what String wrote.
 func ParseWorld(text string) (World, error) {
-	w := World{LeaseSlots: 2}
-	numbers := map[string]*int{"queue_slots": &w.QueueSlots, "claim_slots": &w.ClaimSlots, "lease_slots": &w.LeaseSlots, "engines": &w.Engines, "pool": &w.Pool}
+	w := World{LeaseSlots: 2, Shards: 1}
+	numbers := map[string]*int{"queue_slots": &w.QueueSlots, "claim_slots": &w.ClaimSlots, "lease_slots": &w.LeaseSlots, "shards": &w.Shards, "engines": &w.Engines, "pool": &w.Pool}
 	for _, field := range strings.Fields(text) {
 		name, value, ok := strings.Cut(field, "=")
 		if !ok {
@@ -108,7 +113,7 @@ func ParseWorld(text string) (World, error) {
 			return w, fmt.Errorf("world %q: %w", text, err)
 		}
 	}
-	if w.QueueSlots < 4 || w.ClaimSlots < 2 || w.LeaseSlots < 2 || w.Engines < 1 || w.Pool < 1 || len(w.Queues) == 0 || max(len(w.Deadlines), len(w.Agings)) > len(w.Queues) || slices.Contains(w.Queues, "") {
+	if w.QueueSlots < 4 || w.ClaimSlots < 2 || w.LeaseSlots < 2 || w.Shards < 1 || w.Engines < 1 || w.Pool < 1 || len(w.Queues) == 0 || max(len(w.Deadlines), len(w.Agings)) > len(w.Queues) || slices.Contains(w.Queues, "") {
 		return w, fmt.Errorf("world %q: a key is missing or too small", text)
 	}
 	return w, nil

@@ -12,7 +12,7 @@ import (
 
 // aging is the interval of a lane's queue, 0 for none.
 func (c *Config) aging(lane int) int {
-	if queue := c.queueOf(lane); queue < len(c.Agings) {
+	if queue := c.QueueOf(lane); queue < len(c.Agings) {
 		return c.Agings[queue]
 	}
 	return 0
@@ -31,7 +31,7 @@ func waitingOrders(s Store, queue string) bool {
 
 // effective is the priority that a row has at a moment, never better than 1.
 func (c *Config) effective(e EntryRow, now int) int {
-	priority, aging := c.priorityOf(e.Lane), c.aging(e.Lane)
+	priority, aging := c.PriorityOf(e.Lane), c.aging(e.Lane)
 	if aging == 0 {
 		return priority
 	}
@@ -151,12 +151,12 @@ func agedIsNotPassedOver(p Step) error {
 }
 
 func fullyAged(p Step, e EntryRow) bool {
-	return p.Action.(Claim).Now-e.Since >= (p.Pre.Config().priorityOf(e.Lane)-1)*p.Pre.Config().aging(e.Lane)
+	return p.Action.(Claim).Now-e.Since >= (p.Pre.Config().PriorityOf(e.Lane)-1)*p.Pre.Config().aging(e.Lane)
 }
 
 func agedWaits(p Step) bool {
 	return slices.ContainsFunc(turns(p), func(t turn) bool {
-		return slices.ContainsFunc(t.others, func(e EntryRow) bool { return fullyAged(p, e) && p.Pre.Config().priorityOf(e.Lane) > 1 })
+		return slices.ContainsFunc(t.others, func(e EntryRow) bool { return fullyAged(p, e) && p.Pre.Config().PriorityOf(e.Lane) > 1 })
 	})
 }
 

@@ -19,12 +19,12 @@ func (a Claim) apply(s Store) (Result, error) {
 	if a.Limit < 1 {
 		return nil, disabled(a, "the limit is less than 1")
 	}
-	if s.Vars().paused(s.Config().queueOf(first)) {
+	if s.Vars().paused(s.Config().QueueOf(first)) {
 		return Claimed{}, nil
 	}
 	// The lane whose first job is the most urgent gives it away, and again. Where waiting gains nothing, a lower priority gets
 	// what the higher ones left of the limit. Whether a shard is one that still gets jobs makes no difference.
-	lanes := make([][]EntryRow, s.Config().lanesOfQueue())
+	lanes := make([][]EntryRow, s.Config().LanesOfQueue())
 	for i := range lanes {
 		lanes[i] = take(s.Waiting(first+i), a.Limit)
 	}

@@ -8,7 +8,7 @@ func (a CountsOf) apply(s Store) (Result, error) {
 	if !ok {
 		return nil, disabled(a, "no such queue")
 	}
-	return countsOf(s, s.Config().queueOf(lane)), nil
+	return countsOf(s, s.Config().QueueOf(lane)), nil
 }
 
 // countsOf takes all numbers from one state. In a database that is one snapshot: two would count a job twice, or not

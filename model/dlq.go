@@ -14,9 +14,9 @@ func (a SetDLQ) apply(s Store) (Result, error) {
 	if !ok || a.On != 0 && a.On != 1 {
 		return nil, disabled(a, "no such queue, or neither 0 nor 1")
 	}
-	p := s.Policy(s.Config().queueOf(lane))
+	p := s.Policy(s.Config().QueueOf(lane))
 	p.DLQ = a.On
-	s.SetPolicy(s.Config().queueOf(lane), p)
+	s.SetPolicy(s.Config().QueueOf(lane), p)
 	return OK{}, nil
 }
 
@@ -24,7 +24,7 @@ func (a SetDLQ) apply(s Store) (Result, error) {
 // too.
 func closeFailed(s Store, c ClaimRow, now int) JobState {
 	outcome := Failed
-	if s.Policy(s.Config().queueOf(c.Lane)).DLQ != 0 {
+	if s.Policy(s.Config().QueueOf(c.Lane)).DLQ != 0 {
 		outcome = DeadLettered
 	}
 	closeClaim(s, c, outcome)
@@ -34,7 +34,7 @@ func closeFailed(s Store, c ClaimRow, now int) JobState {
 // failJob writes the end of a job that has failed, whoever has closed its claim: the queue's policy decides where to, on
 // each path in the same way.
 func failJob(s Store, c ClaimRow, now int) JobState {
-	if s.Policy(s.Config().queueOf(c.Lane)).DLQ == 0 {
+	if s.Policy(s.Config().QueueOf(c.Lane)).DLQ == 0 {
 		finalize(s, c, Failed, now)
 		return JobFailed
 	}

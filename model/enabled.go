@@ -379,7 +379,7 @@ func (o *offer) operator() {
 	}
 	for _, queue := range o.bounds.Queues {
 		if lane, ok := o.store.Config().Lane(queue, 1); ok && o.allows("SetDLQ") {
-			o.add(SetDLQ{Queue: queue, On: 1 - o.store.Policy(o.store.Config().queueOf(lane)).DLQ})
+			o.add(SetDLQ{Queue: queue, On: 1 - o.store.Policy(o.store.Config().QueueOf(lane)).DLQ})
 		}
 	}
 	for _, queue := range o.bounds.Queues {

@@ -279,35 +279,35 @@ func (f *Flat) LeaseSlot(gen int) LeaseSlot {
 func (f *Flat) Tally(queue int) Tally {
 	var t Tally
 	for _, e := range f.entries {
-		if f.config.queueOf(e.Lane) == queue {
+		if f.config.QueueOf(e.Lane) == queue {
 			t.Entries += one(e.Visible())
 			t.HandedOut += one(e.Batch != 0)
 		}
 	}
 	for _, c := range f.claims {
-		if f.config.queueOf(c.Lane) == queue {
+		if f.config.QueueOf(c.Lane) == queue {
 			t.Claims++
 			t.Closures += one(c.Outcome != Open)
 		}
 	}
 	for _, row := range f.terminals {
-		if f.config.queueOf(row.Lane) == queue {
+		if f.config.QueueOf(row.Lane) == queue {
 			t.Completed += one(row.State == Completed)
 			t.Failed += one(row.State == Failed)
 			t.Cancelled += one(row.State == Cancelled)
 		}
 	}
 	for _, d := range f.deferred {
-		if f.config.queueOf(d.Lane) == queue && d.Tx == 0 {
+		if f.config.QueueOf(d.Lane) == queue && d.Tx == 0 {
 			t.Scheduled += one(d.State == JobScheduled)
 			t.Retryable += one(d.State == JobRetryable)
 		}
 	}
 	for _, l := range f.leases {
-		t.Waiting += one(f.config.queueOf(l.Lane) == queue)
+		t.Waiting += one(f.config.QueueOf(l.Lane) == queue)
 	}
 	for _, d := range f.dlq {
-		t.DLQ += one(f.config.queueOf(d.Lane) == queue)
+		t.DLQ += one(f.config.QueueOf(d.Lane) == queue)
 	}
 	return t
 }

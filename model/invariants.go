@@ -338,7 +338,7 @@ func countsAreExact(s Store) error {
 	for queue, name := range s.Config().Queues {
 		var want Counts
 		for _, p := range all {
-			if s.Config().queueOf(p.lane) != queue {
+			if s.Config().QueueOf(p.lane) != queue {
 				continue
 			}
 			want.Available += one(p.is == JobAvailable)

@@ -17,7 +17,7 @@ func (a ListJobs) apply(s Store) (Result, error) {
 		if !ok {
 			return nil, disabled(a, "no such queue")
 		}
-		queue = s.Config().queueOf(first)
+		queue = s.Config().QueueOf(first)
 	}
 	lanes := map[int]int{}
 	for _, p := range places(s) {
@@ -37,7 +37,7 @@ func (a ListJobs) apply(s Store) (Result, error) {
 			return nil, err
 		}
 		v := view.(JobView)
-		if v.State == JobNotFound || a.State != "" && a.State != string(v.State) || queue >= 0 && s.Config().queueOf(lanes[job]) != queue {
+		if v.State == JobNotFound || a.State != "" && a.State != string(v.State) || queue >= 0 && s.Config().QueueOf(lanes[job]) != queue {
 			continue
 		}
 		r.Jobs = append(r.Jobs, ListedJob{job, lanes[job], v})

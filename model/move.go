@@ -23,19 +23,19 @@ func (a MoveJob) apply(s Store) (Result, error) {
 // to keeps the shard: jobs that were ordered among each other stay so.
 func (a SetPriority) to(s Store) func(lane int) int {
 	c := s.Config()
-	return func(lane int) int { return c.laneAt(c.queueOf(lane), a.Priority, c.shardOf(lane)) }
+	return func(lane int) int { return c.laneAt(c.QueueOf(lane), a.Priority, c.ShardOf(lane)) }
 }
 
 // to folds the shard into those that the new queue has; a job of that queue stays where it is.
 func (a MoveJob) to(s Store) func(lane int) int {
 	c := s.Config()
 	first, _ := c.Lane(a.Queue, 1)
-	queue := c.queueOf(first)
+	queue := c.QueueOf(first)
 	return func(lane int) int {
-		if c.queueOf(lane) == queue {
+		if c.QueueOf(lane) == queue {
 			return lane
 		}
-		return c.laneAt(queue, c.priorityOf(lane), c.shardOf(lane)%s.Policy(queue).shards())
+		return c.laneAt(queue, c.PriorityOf(lane), c.ShardOf(lane)%s.Policy(queue).shards())
 	}
 }
 

@@ -40,7 +40,7 @@ func (m *Mutable) DropEntry(e EntryRow) {
 
 // indexEntry counts a row in (+1) or out (-1), by what it is: unseen, waiting, or handed out.
 func (m *Mutable) indexEntry(e EntryRow, by int) {
-	slot, tally := &m.queueGen(e.Gen).slot, &m.tallies[m.config.queueOf(e.Lane)]
+	slot, tally := &m.queueGen(e.Gen).slot, &m.tallies[m.config.QueueOf(e.Lane)]
 	switch {
 	case !e.Visible():
 		slot.Uncommitted += by
@@ -81,7 +81,7 @@ func (m *Mutable) dropClaim(c ClaimRow) {
 
 // indexClaim counts a claim in or out, by whether it is open.
 func (m *Mutable) indexClaim(c ClaimRow, by int) {
-	tally := &m.tallies[m.config.queueOf(c.Lane)]
+	tally := &m.tallies[m.config.QueueOf(c.Lane)]
 	tally.Claims += by
 	if c.Outcome == Open {
 		m.open.set(c, by > 0)
@@ -148,7 +148,7 @@ func (m *Mutable) DropTerminal(t TerminalRow) {
 }
 
 func (m *Mutable) countTerminal(t TerminalRow, by int) {
-	tally := &m.tallies[m.config.queueOf(t.Lane)]
+	tally := &m.tallies[m.config.QueueOf(t.Lane)]
 	switch t.State {
 	case Completed:
 		tally.Completed += by
@@ -188,7 +188,7 @@ func (m *Mutable) indexDeferred(d DeferredRow, by int) {
 		return
 	}
 	m.due.set(d, by > 0)
-	tally := &m.tallies[m.config.queueOf(d.Lane)]
+	tally := &m.tallies[m.config.QueueOf(d.Lane)]
 	if d.State == JobRetryable {
 		tally.Retryable += by
 	} else {
@@ -199,12 +199,12 @@ func (m *Mutable) indexDeferred(d DeferredRow, by int) {
 func (m *Mutable) PutDLQ(d DLQRow) {
 	if old, replaced := m.dlq[d.Job]; replaced {
 		m.journal.log(func() { m.PutDLQ(old) })
-		m.tallies[m.config.queueOf(old.Lane)].DLQ--
+		m.tallies[m.config.QueueOf(old.Lane)].DLQ--
 	} else {
 		m.journal.log(func() { m.DropDLQ(d) })
 	}
 	m.dlq[d.Job] = d
-	m.tallies[m.config.queueOf(d.Lane)].DLQ++
+	m.tallies[m.config.QueueOf(d.Lane)].DLQ++
 }
 
 func (m *Mutable) DropDLQ(d DLQRow) {
@@ -214,7 +214,7 @@ func (m *Mutable) DropDLQ(d DLQRow) {
 	}
 	m.journal.log(func() { m.PutDLQ(old) })
 	delete(m.dlq, d.Job)
-	m.tallies[m.config.queueOf(old.Lane)].DLQ--
+	m.tallies[m.config.QueueOf(old.Lane)].DLQ--
 }
 
 // AddRemoved is undone as AddTerminal is: by then the row is the bucket's last.
@@ -264,7 +264,7 @@ func (m *Mutable) DropLease(id AttemptID) {
 }
 
 func (m *Mutable) indexLease(l LeaseRow, by int) {
-	m.tallies[m.config.queueOf(l.Lane)].Waiting += by
+	m.tallies[m.config.QueueOf(l.Lane)].Waiting += by
 	n := m.waitingIn[l.Gen] + by
 	setOrDelete(m.waitingIn, l.Gen, n, n)
 }

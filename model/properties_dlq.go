@@ -22,14 +22,14 @@ func newlyFailed(p Step) []ClaimRow {
 
 // failedSome: a job failed, and its queue has the DLQ on. Where no queue has, retention and counts say where it goes.
 func failedSome(p Step) bool {
-	return slices.ContainsFunc(newlyFailed(p), func(c ClaimRow) bool { return p.Pre.Policy(p.Pre.Config().queueOf(c.Lane)).DLQ != 0 })
+	return slices.ContainsFunc(newlyFailed(p), func(c ClaimRow) bool { return p.Pre.Policy(p.Pre.Config().QueueOf(c.Lane)).DLQ != 0 })
 }
 
 // P2: where the end of a job that has failed is found, its queue's policy says, whoever has closed its attempt: a queue with
 // the DLQ on gets no failed row, from a rescue neither. A closure by the worker's report says it, too.
 func failuresFollowThePolicy(p Step) error {
 	for _, c := range newlyFailed(p) {
-		held := p.Pre.Policy(p.Pre.Config().queueOf(c.Lane)).DLQ != 0
+		held := p.Pre.Policy(p.Pre.Config().QueueOf(c.Lane)).DLQ != 0
 		_, inDLQ := p.Post.DLQ(c.Job)
 		after, _ := p.Post.Claim(c.ID())
 		want := Failed

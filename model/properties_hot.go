@@ -125,7 +125,7 @@ func claimSkipsNothing(p Step) error {
 func waitingOf(s Store, queue string) []EntryRow {
 	first, _ := s.Config().Lane(queue, 1)
 	return slices.Collect(where(s.Entries(), func(e EntryRow) bool {
-		return e.Waiting() && e.Lane >= first && e.Lane < first+s.Config().lanesOfQueue()
+		return e.Waiting() && e.Lane >= first && e.Lane < first+s.Config().LanesOfQueue()
 	}))
 }
 

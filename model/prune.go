@@ -49,7 +49,7 @@ func (a PruneQueue) keeps(t TerminalRow) bool {
 
 // rollUp counts one terminal row that goes, in the queue of its lane.
 func rollUp(s Store, t TerminalRow) {
-	queue := s.Config().queueOf(t.Lane)
+	queue := s.Config().QueueOf(t.Lane)
 	r := s.Rollup(queue)
 	if t.State == Failed {
 		r.Failed++

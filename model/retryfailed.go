@@ -50,13 +50,13 @@ func chosen(s Store, a Action, queue, kind string, jobs []int, limit int) (choic
 		if !ok {
 			return c, disabled(a, "no such queue")
 		}
-		c.queue = s.Config().queueOf(lane)
+		c.queue = s.Config().QueueOf(lane)
 	}
 	return c, nil
 }
 
 func (c choice) matches(s Store, lane, job int) bool {
-	return (c.queue < 0 || s.Config().queueOf(lane) == c.queue) && (c.kind == "" || c.kind == TheKind) &&
+	return (c.queue < 0 || s.Config().QueueOf(lane) == c.queue) && (c.kind == "" || c.kind == TheKind) &&
 		(len(c.jobs) == 0 || slices.Contains(c.jobs, job))
 }
 

@@ -20,7 +20,7 @@ func Shard(text string, shards int) int {
 // laneFor is where a new job goes. ok is false where that isn't for the state to say.
 func laneFor(s Store, queue string, priority, ordering int) (lane int, ok bool) {
 	first, _ := s.Config().Lane(queue, 1)
-	shards := s.Policy(s.Config().queueOf(first)).shards()
+	shards := s.Policy(s.Config().QueueOf(first)).shards()
 	if shards == 1 {
 		return s.Config().Lane(queue, priority)
 	}
@@ -36,7 +36,7 @@ func (a SetShards) apply(s Store) (Result, error) {
 	if !ok || a.Shards < 1 || a.Shards > s.Config().shards() {
 		return nil, disabled(a, "no such queue, or number of shards")
 	}
-	queue := s.Config().queueOf(lane)
+	queue := s.Config().QueueOf(lane)
 	p := s.Policy(queue)
 	p.Shards = a.Shards
 	if p.Shards == 1 {
@@ -55,15 +55,15 @@ func orderingKeepsTheLane(p Step) error {
 		return nil
 	}
 	first, _ := p.Pre.Config().Lane(queue, 1)
-	want := Shard(OrderingKey(ordering), p.Pre.Policy(p.Pre.Config().queueOf(first)).shards())
+	want := Shard(OrderingKey(ordering), p.Pre.Policy(p.Pre.Config().QueueOf(first)).shards())
 	for _, e := range p.Post.Entries() {
-		if _, old := entryAt(p.Pre, e.Lane, e.Seq); !old && p.Post.Config().shardOf(e.Lane) != want {
-			return fmt.Errorf("job %d came into shard %d, and its key is of shard %d", e.Job, p.Post.Config().shardOf(e.Lane), want)
+		if _, old := entryAt(p.Pre, e.Lane, e.Seq); !old && p.Post.Config().ShardOf(e.Lane) != want {
+			return fmt.Errorf("job %d came into shard %d, and its key is of shard %d", e.Job, p.Post.Config().ShardOf(e.Lane), want)
 		}
 	}
 	for _, d := range p.Post.DeferredRows() {
-		if _, old := p.Pre.Deferred(d.Job); !old && p.Post.Config().shardOf(d.Lane) != want {
-			return fmt.Errorf("job %d is to come into shard %d, and its key is of shard %d", d.Job, p.Post.Config().shardOf(d.Lane), want)
+		if _, old := p.Pre.Deferred(d.Job); !old && p.Post.Config().ShardOf(d.Lane) != want {
+			return fmt.Errorf("job %d is to come into shard %d, and its key is of shard %d", d.Job, p.Post.Config().ShardOf(d.Lane), want)
 		}
 	}
 	return nil
@@ -83,5 +83,5 @@ func orderingOf(a Action) (queue string, ordering int) {
 func ordersAmongShards(p Step) bool {
 	queue, ordering := orderingOf(p.Action)
 	first, _ := p.Pre.Config().Lane(queue, 1)
-	return ordering != 0 && p.Pre.Policy(p.Pre.Config().queueOf(first)).shards() > 1
+	return ordering != 0 && p.Pre.Policy(p.Pre.Config().QueueOf(first)).shards() > 1
 }

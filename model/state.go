@@ -33,7 +33,7 @@ func (c *Config) leaseSlots() int {
 // deadline is when an attempt that begins now has to be over: a limit of the job's own goes before the queue's. 0 is
 // never.
 func (c *Config) deadline(lane, limit, now int) int {
-	if queue := c.queueOf(lane); limit <= 0 && queue < len(c.Deadlines) {
+	if queue := c.QueueOf(lane); limit <= 0 && queue < len(c.Deadlines) {
 		limit = c.Deadlines[queue]
 	}
 	if limit <= 0 {
@@ -43,12 +43,12 @@ func (c *Config) deadline(lane, limit, now int) int {
 }
 
 // Lanes is how many lanes the queues have together.
-func (c *Config) Lanes() int { return len(c.Queues) * c.lanesOfQueue() }
+func (c *Config) Lanes() int { return len(c.Queues) * c.LanesOfQueue() }
 
 func (c *Config) shards() int { return max(c.Shards, 1) }
 
-// lanesOfQueue is how many lanes each queue has.
-func (c *Config) lanesOfQueue() int { return Priorities * c.shards() }
+// LanesOfQueue is how many lanes each queue has.
+func (c *Config) LanesOfQueue() int { return Priorities * c.shards() }
 
 // Lane numbers the first lane of a queue and a priority: queue by queue, the first priority first, shard by shard.
 // ok is false when there is no such lane.
@@ -69,18 +69,15 @@ func (c *Config) laneAt(queue, priority, shard int) int {
 	return (queue*Priorities+priority-1)*c.shards() + shard
 }
 
-// QueueOf is the queue of a lane, by its place in Queues.
-func (c *Config) QueueOf(lane int) int { return c.queueOf(lane) }
-
-// The other way round.
-func (c *Config) queueOf(lane int) int    { return lane / c.lanesOfQueue() }
-func (c *Config) priorityOf(lane int) int { return lane/c.shards()%Priorities + 1 }
-func (c *Config) shardOf(lane int) int    { return lane % c.shards() }
+// QueueOf is the queue of a lane, by its place in Queues; PriorityOf and ShardOf are the rest of its name.
+func (c *Config) QueueOf(lane int) int    { return lane / c.LanesOfQueue() }
+func (c *Config) PriorityOf(lane int) int { return lane/c.shards()%Priorities + 1 }
+func (c *Config) ShardOf(lane int) int    { return lane % c.shards() }
 
 // LaneName is the lane as people write it, "a/2", and "a/2/1" in a shard that isn't the first.
 func (c *Config) LaneName(lane int) string {
-	name := fmt.Sprintf("%s/%d", c.Queues[c.queueOf(lane)], c.priorityOf(lane))
-	if shard := c.shardOf(lane); shard > 0 {
+	name := fmt.Sprintf("%s/%d", c.Queues[c.QueueOf(lane)], c.PriorityOf(lane))
+	if shard := c.ShardOf(lane); shard > 0 {
 		name += fmt.Sprintf("/%d", shard)
 	}
 	return name

@@ -49,7 +49,7 @@ func (f *Flat) RenameQueues() {
 // numbered over all queues, so claims stay where they are.
 func (f *Flat) nameQueues(names []int) {
 	rename := func(lane int) int {
-		return lane + (names[f.config.queueOf(lane)]-f.config.queueOf(lane))*f.config.lanesOfQueue()
+		return lane + (names[f.config.QueueOf(lane)]-f.config.QueueOf(lane))*f.config.LanesOfQueue()
 	}
 	before := Snapshot(f)
 	for lane, seq := range before.lastSeq {

@@ -85,6 +85,7 @@ BEGIN
     UPDATE {{.S}}.lanes_version v SET version = v.version + 1;
 END
 $body$;
+REVOKE EXECUTE ON FUNCTION {{.S}}.set_shards FROM PUBLIC;
 
 CREATE SEQUENCE {{.S}}.job_id_seq;
 

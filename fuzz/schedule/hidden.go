@@ -207,9 +207,9 @@ func (j *judging) hiddenFromClaim(o ordering, i int) []hiding {
 		if ok = ok && other.Queue == queue || isA[model.Cancel](j.done[k]) || moves(j.done[k]); !ok || !j.overlaps(i, k) {
 			continue
 		}
-		for lanes := 1; lanes < 1<<model.Priorities; lanes++ {
+		for lanes := 1; lanes < 1<<o.state.Config().LanesOfQueue(); lanes++ {
 			ways = append(ways, hiding{why: "lanes that somebody else holds", entries: func(e model.EntryRow) bool {
-				return e.Lane >= first && e.Lane < first+model.Priorities && lanes&(1<<(e.Lane-first)) != 0
+				return e.Lane >= first && e.Lane < first+o.state.Config().LanesOfQueue() && lanes&(1<<(e.Lane-first)) != 0
 			}})
 		}
 		break

@@ -177,7 +177,7 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 		return Answer{}, s.applyOther(ctx, sequence)
 	case model.Enqueue:
 		s.now.Store(int64(op.Now))
-		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt, op.Limit)
+		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt, op.Limit, op.Ordering)
 		if op.Unique != 0 {
 			return enqueued(e.EnqueueUnique(ctx, fuzz.WithKey(jobs, op.Unique, op.Held, 0)))
 		}
@@ -197,7 +197,7 @@ func (s *session) apply(ctx context.Context, op Operation) (a Answer, err error)
 			return a, errPassedOver
 		}
 		s.now.Store(int64(op.Now))
-		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt, op.Limit)
+		jobs := jobParams(op.Queue, op.Priority, op.Count, op.Attempts, op.RunAt, op.Limit, op.Ordering)
 		if op.Unique != 0 {
 			return enqueued(e.EnqueueUniqueTx(ctx, tx, fuzz.WithKey(jobs, op.Unique, op.Held, 0)...))
 		}
@@ -360,6 +360,8 @@ func (s *session) operate(ctx context.Context, action model.Action) (a Answer, e
 			a.PrunedFailed = int(*out.PrunedFailedCount)
 		}
 		return a, err
+	case model.SetShards:
+		err = e.SetShards(ctx, op.Queue, op.Shards)
 	case model.SetDLQ:
 		err = e.SetDLQ(ctx, op.Queue, op.On == 1)
 	case model.MoveToDLQ:
@@ -426,10 +428,13 @@ func enqueued(answers []engine.Enqueued, err error) (a Answer, _ error) {
 	return a, err
 }
 
-func jobParams(queue string, priority, count, attempts, runAt, limit int) []engine.JobParams {
+func jobParams(queue string, priority, count, attempts, runAt, limit, ordering int) []engine.JobParams {
 	jobs := make([]engine.JobParams, count)
 	for i := range jobs {
 		jobs[i] = engine.JobParams{Queue: queue, Kind: "k", Priority: priority, MaxAttempts: attempts, OwnClaim: limit == model.OwnClaim, TimeLimit: seconds(max(limit, 0))}
+		if ordering != 0 {
+			jobs[i].OrderingKey = model.OrderingKey(ordering)
+		}
 		if runAt != 0 {
 			jobs[i].RunAt = logicalTime(int64(runAt))
 		}
