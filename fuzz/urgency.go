@@ -39,6 +39,8 @@ func (g *generator) urgency(s model.Store, name string) int {
 		return 5 + 20*min(len(s.Leases()), 1)
 	case (name == "RetryFailed" || name == "MoveToDLQ") && hasWide(s):
 		return 40
+	case name == "SetShards" && s.Policy(0).Shards <= 1:
+		return 5 // a queue with several shards is what such a world is for
 	case name == "SetDLQ" && g.theme == themeOperator && s.Policy(0).DLQ == 0:
 		return 4
 	}
