@@ -16,7 +16,7 @@ import (
 //
 // Nothing moves: what stands in shards above a lowered number is handed out as before, until they are empty. Other processes
 // learn of the number by their next transaction that begins after it was set; a caller's transaction at REPEATABLE READ or
-// SERIALIZABLE goes by the one that its snapshot shows.
+// SERIALIZABLE that was open then may go by either number.
 //
 // An unknown queue is registered. Repeating is safe. Errors: ErrInvalid; otherwise see SafeToRetry.
 func (e *Engine) SetShards(ctx context.Context, queue string, shards int) error {

@@ -295,3 +295,49 @@ func TestMoveAcrossShards(t *testing.T) {
 	b.wantJobs(t, b.Engine, "q")
 	b.wantJobs(t, b.Engine, "other", id)
 }
+
+// A caller's old snapshot may show another number of shards than there is, or than its process knows: the job comes into a lane
+// that there is, and is handed out.
+func TestShardsUnderOldSnapshot(t *testing.T) {
+	t.Parallel()
+	for _, numbers := range [][]int{{1, 4}, {4, 1}, {4, 2}} {
+		b := setup(t)
+		ctx := t.Context()
+		b.shards(t, numbers[0])
+		stale := b.open(t, b.pool)
+		if _, err := stale.Counts(ctx, "q"); err != nil {
+			t.Fatal(err)
+		}
+		tx := begin(t, b.pool, pgx.RepeatableRead)
+		if _, err := tx.Exec(ctx, `SELECT 1`); err != nil { // its snapshot is taken
+			t.Fatal(err)
+		}
+		b.shards(t, numbers[1])
+		var want []int64
+		for _, e := range []*engine.Engine{b.Engine, stale} {
+			for _, queue := range []string{"q", "new"} { // the second one isn't in the snapshot at all
+				ids, err := e.EnqueueTx(ctx, tx, engine.JobParams{Queue: queue, Kind: "k", OrderingKey: "k2"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, ids[0])
+			}
+		}
+		if err := tx.Commit(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := b.Promote(ctx, 10); err != nil || n != 4 {
+			t.Fatal(n, err)
+		}
+		for i, queue := range []string{"q", "new"} { // of one moment and two shards: in either order
+			attempts, err := stale.Claim(ctx, queue, 9)
+			if err != nil || len(attempts) != 2 {
+				t.Fatal(attempts, err)
+			}
+			got := []int64{attempts[0].Receipt.JobID(), attempts[1].Receipt.JobID()}
+			if slices.Sort(got); !slices.Equal(got, []int64{want[i], want[i+2]}) {
+				t.Errorf("claimed the jobs %v of queue %s, want %v", got, queue, want)
+			}
+		}
+	}
+}

@@ -46,6 +46,9 @@ func (a EnqueueTx) apply(s Store) (Result, error) {
 	if why := refuseEnqueue(s, a.Queue, a.Priority, a.Count, a.Attempts, a.Limit); why != "" {
 		return nil, disabled(a, "%s", why)
 	}
+	if tx.Isolation != ReadCommitted && s.Config().shards() > 1 {
+		return nil, disabled(a, "transaction %d may see another number of shards", a.Tx)
+	}
 	lane, ok := laneFor(s, a.Queue, a.Priority, a.Ordering)
 	if !ok {
 		return nil, disabled(a, "the queue has several shards, and the jobs no ordering key")
