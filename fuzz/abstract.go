@@ -223,7 +223,7 @@ func (t *tables) paused(rows pgx.Rows) error {
 		return fmt.Errorf("queue %q isn't of this world", queue)
 	}
 	v := t.flat.Vars()
-	v.Paused |= 1 << (t.flat.Config().QueueOf(lane))
+	v.Paused |= 1 << t.flat.Config().QueueOf(lane)
 	t.flat.SetVars(v)
 	return nil
 }

@@ -32,6 +32,22 @@ func (g *generator) drawJob(t *rapid.T, s model.Store) int {
 	return rapid.IntRange(1, s.Vars().NextJob-1).Draw(t, "job")
 }
 
+// queue draws the first queue, mostly.
+func (g *generator) queue(t *rapid.T) string {
+	if g.narrow {
+		return g.world.Queues[0]
+	}
+	return pick(t, "queue", []string{g.world.Queues[0], g.world.Queues[0], g.world.Queues[0], g.world.Queues[len(g.world.Queues)-1]})
+}
+
+// levels are those of callers' transactions. An old snapshot may show another number of shards, and a process go by either.
+func (g *generator) levels() []model.Isolation {
+	if g.world.Shards > 1 {
+		return []model.Isolation{model.ReadCommitted}
+	}
+	return []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.ReadCommitted, model.Serializable}
+}
+
 // ordering draws an ordering key where a queue may have several shards: which one a job without a key comes to, a process decides.
 func (g *generator) ordering(t *rapid.T) int {
 	if g.world.Shards <= 1 {

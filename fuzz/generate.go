@@ -152,12 +152,7 @@ func completes(s model.Store) bool {
 // draw draws the next operation. Time stands still or moves on, never back.
 func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	g.now += rapid.IntRange(0, 2).Draw(t, "pass")
-	queue := func() string {
-		if g.narrow {
-			return g.world.Queues[0]
-		}
-		return pick(t, "queue", []string{g.world.Queues[0], g.world.Queues[0], g.world.Queues[0], g.world.Queues[len(g.world.Queues)-1]})
-	}
+	queue := func() string { return g.queue(t) }
 	small := func(what string, most int) int { return rapid.IntRange(1, most).Draw(t, what) }
 	tx := func() int { return pick(t, "tx", s.Txs()).ID }
 	// Later, at times that come soon; or a moment that has passed, which is none.
@@ -175,11 +170,7 @@ func (g *generator) draw(t *rapid.T, s model.Store) model.Action {
 	case "Enqueue":
 		return g.withKey(t, s, model.Enqueue{Queue: queue(), Priority: priority(), Count: small("count", 4), Attempts: g.maxAttempts(t), RunAt: runAt(), Now: g.now, Limit: limit(), Ordering: g.ordering(t)})
 	case "Begin":
-		levels := []model.Isolation{model.ReadCommitted, model.RepeatableRead, model.ReadCommitted, model.Serializable}
-		if g.world.Shards > 1 {
-			levels = levels[:1] // an old snapshot may show another number of shards, and a process go by either
-		}
-		return model.Begin{Tx: freeTx(s), Isolation: pick(t, "isolation", levels)}
+		return model.Begin{Tx: freeTx(s), Isolation: pick(t, "isolation", g.levels())}
 	case "EnqueueTx":
 		a := model.EnqueueTx{
 			Tx: tx(), Queue: queue(), Priority: priority(), Count: small("count", 2), Attempts: g.maxAttempts(t), RunAt: runAt(), Now: g.now, Limit: limit(), Ordering: g.ordering(t),

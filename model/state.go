@@ -69,10 +69,14 @@ func (c *Config) laneAt(queue, priority, shard int) int {
 	return (queue*Priorities+priority-1)*c.shards() + shard
 }
 
-// QueueOf is the queue of a lane, by its place in Queues; PriorityOf and ShardOf are the rest of its name.
-func (c *Config) QueueOf(lane int) int    { return lane / c.LanesOfQueue() }
+// QueueOf is the queue of a lane, by its place in Queues.
+func (c *Config) QueueOf(lane int) int { return lane / c.LanesOfQueue() }
+
+// PriorityOf is the priority of a lane.
 func (c *Config) PriorityOf(lane int) int { return lane/c.shards()%Priorities + 1 }
-func (c *Config) ShardOf(lane int) int    { return lane % c.shards() }
+
+// ShardOf is the shard of a lane, from 0.
+func (c *Config) ShardOf(lane int) int { return lane % c.shards() }
 
 // LaneName is the lane as people write it, "a/2", and "a/2/1" in a shard that isn't the first.
 func (c *Config) LaneName(lane int) string {
