@@ -50,7 +50,7 @@ func (l liar) apply(ctx context.Context, a model.Action) (any, error) {
 func TestLockstepFindsAFault(t *testing.T) {
 	t.Parallel()
 	report, err := Lockstep(t.Context(), server, Options{
-		Runs: 60, Steps: 40, Parallel: 1, Seed: 7, lie: func(d doer) doer { return liar{d} },
+		Runs: 300, Steps: 40, Parallel: 1, Seed: 7, lie: func(d doer) doer { return liar{d} },
 	})
 	if err != nil {
 		t.Fatal(err)
