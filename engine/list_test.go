@@ -88,3 +88,63 @@ func TestListJobsRefuses(t *testing.T) {
 		wantError(t, err, engine.ErrInvalid, c.says)
 	}
 }
+
+// What a page is for may lie behind more jobs than are looked at first, in either direction; none is passed over or told twice where
+// one portion ends and the next begins.
+func TestListJobsInPortions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ids := b.enqueue(t, "q", 4_500)
+	b.claim(t, "q", 1_500)
+	later := jobs("q", 1)
+	later[0].RunAt = b.clock.now().Add(time.Hour)
+	deferred, err := b.EnqueueMany(t.Context(), later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(state engine.JobState, page engine.JobPage, want ...int64) {
+		t.Helper()
+		page.Limit = 5
+		found, err := b.ListJobs(t.Context(), engine.JobFilter{States: []engine.JobState{state}}, page)
+		var got []int64
+		for _, j := range found {
+			got = append(got, j.ID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %d, %v, want %d", state, got, err, want)
+		}
+	}
+	want(engine.JobRunning, engine.JobPage{}, ids[1499], ids[1498], ids[1497], ids[1496], ids[1495])
+	want(engine.JobRunning, engine.JobPage{After: ids[2]}, ids[1], ids[0])
+	want(engine.JobScheduled, engine.JobPage{OldestFirst: true}, deferred[0])
+	for _, oldestFirst := range []bool{true, false} {
+		var all []int64
+		for {
+			page := engine.JobPage{Limit: 1_000, OldestFirst: oldestFirst}
+			if len(all) > 0 {
+				page.After = all[len(all)-1]
+			}
+			found, err := b.ListJobs(t.Context(), engine.JobFilter{Kind: "k", States: []engine.JobState{engine.JobAvailable, engine.JobScheduled, engine.JobRunning}}, page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, j := range found {
+				all = append(all, j.ID)
+			}
+			if len(found) < page.Limit {
+				break
+			}
+		}
+		if !oldestFirst {
+			slices.Reverse(all)
+		}
+		if !slices.Equal(all, append(slices.Clone(ids), deferred...)) {
+			t.Errorf("oldest first %t: %d jobs of %d, or another order", oldestFirst, len(all), len(ids)+1)
+		}
+	}
+	// Of the first 2,000 jobs 500 are available, and the page has room for as many from the next portion.
+	found, err := b.ListJobs(t.Context(), engine.JobFilter{States: []engine.JobState{engine.JobAvailable}}, engine.JobPage{Limit: 1_000, OldestFirst: true})
+	if err != nil || len(found) != 1_000 || found[0].ID != ids[1_500] || found[999].ID != ids[2_499] {
+		t.Errorf("%d jobs, %v", len(found), err)
+	}
+}
