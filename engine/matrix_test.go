@@ -33,7 +33,7 @@ var outside = map[string]string{
 	"Settle":        "asks about a transaction",
 	"Audit":         "is asked after cells",
 	// Of this package's tests.
-	"BatchKey": "", "CompleteSQL": "", "Finished": "", "LaneKey": "", "PlanSettings": "", "Statements": "",
+	"BatchKey": "", "CompleteSQL": "", "Finished": "", "KeyOfLane": "", "LaneKey": "", "PlanSettings": "", "Statements": "",
 }
 
 // A cell is what became of one operation on one job.
