@@ -38,8 +38,8 @@ func deltasRing(slots int) ring {
 }
 
 // FoldCounts adds the count deltas of one sealed slot up, keeps the sums and truncates the deltas, so that Counts has less to
-// read. It takes the slot that has the most, if they are at least so many; a sealed slot can get more deltas afterwards, which a
-// later fold adds. Nothing rests on when it is called, or whether.
+// read. It takes the slot that has the most, of those that nobody's past holds back, if they are at least so many; a sealed slot
+// can get more deltas afterwards, which a later fold adds. Nothing rests on when it is called, or whether.
 //
 // Each wait for a lock is bounded by Config.MaintenanceLockTimeout, and a holder seen by two calls of this engine in a row
 // isn't waited for at all (P7). It is safe with any number of leaders. Errors: ErrInvalid.
@@ -76,40 +76,63 @@ func (f *folding) steps(ctx context.Context, t *txn) error {
 	if err != nil {
 		return err
 	}
-	if found, err := f.choose(ctx, t, w.sealed()); err != nil || !found {
-		return err
-	}
-	f.out.Generation = f.done.Generation
+	found, err := f.candidates(ctx, t, w.sealed())
+	f.done.Status = FoldNothing
 	f.ring = deltasRing(f.e.queue.slots)
-	at := children{Ring: f.ring, Queue: f.ring.slot(f.done.Generation)}
-	var past Holder
-	switch err := t.QueryRow(ctx, f.e.sql.get("holders_of_the_past", at), f.done.Generation).Scan(&past.PID, &past.Age, &past.Transaction); {
-	case err == nil:
-		f.done.Status, f.done.Holder = FoldPinned, &past
-		return nil
-	case !errors.Is(err, pgx.ErrNoRows):
-		return err
+	for _, c := range found {
+		pinned, err := f.pinned(ctx, t, c)
+		if err != nil {
+			return err
+		}
+		if !pinned {
+			return f.foldOne(ctx, t, c)
+		}
 	}
-	known, err := f.lookForHolders(ctx, t, at)
+	return err
+}
+
+// candidates are the sealed slots that have as many deltas as were asked for, those with the most first.
+func (f *folding) candidates(ctx context.Context, t *txn, sealed []int64) (found []FoldOutcome, err error) {
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	rows, err := t.Query(ctx, f.e.sql.get("count_deltas", children{Slots: f.ring.slotsOf(sealed)}), sealed, f.atLeast)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (c FoldOutcome, err error) {
+		return c, row.Scan(&c.Generation, &c.Deltas)
+	})
+}
+
+// pinned says whether somebody sees the world from before the slot was sealed or folded. The first slot of which that is true is
+// told of, unless another one can be folded.
+func (f *folding) pinned(ctx context.Context, t *txn, c FoldOutcome) (bool, error) {
+	var past Holder
+	err := t.QueryRow(ctx, f.e.sql.get("holders_of_the_past", f.at(c)), c.Generation).Scan(&past.PID, &past.Age, &past.Transaction)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err == nil && f.done.Status == FoldNothing {
+		c.Status, c.Holder = FoldPinned, &past
+		f.done = c
+	}
+	return err == nil, err
+}
+
+func (f *folding) at(c FoldOutcome) children {
+	return children{Ring: f.ring, Queue: f.ring.slot(c.Generation)}
+}
+
+// foldOne folds a slot, unless somebody holds its deltas.
+func (f *folding) foldOne(ctx context.Context, t *txn, c FoldOutcome) error {
+	f.done, f.done.Status = c, FoldBlocked
+	f.out.Generation = c.Generation
+	known, err := f.lookForHolders(ctx, t, f.at(c))
 	if f.done.Holder = f.out.Holder; err != nil || known {
 		return err
 	}
-	return f.fold(ctx, t, at)
-}
-
-// choose finds the sealed slot that has the most deltas.
-func (f *folding) choose(ctx context.Context, t *txn, sealed []int64) (found bool, err error) {
-	f.done.Status = FoldNothing
-	if len(sealed) == 0 {
-		return false, nil
-	}
-	sql := f.e.sql.get("most_deltas", children{Slots: f.ring.slotsOf(sealed)})
-	err = t.QueryRow(ctx, sql, sealed).Scan(&f.done.Generation, &f.done.Deltas)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && f.done.Deltas < f.atLeast {
-		return false, nil
-	}
-	f.done.Status = FoldBlocked
-	return true, err
+	return f.fold(ctx, t, f.at(c))
 }
 
 // fold locks, and reads in a later statement, so that it sees what was written while the lock was waited for.

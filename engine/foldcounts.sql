@@ -1,9 +1,9 @@
-{{/* The sealed generation, of $1, that has the most deltas, with how many; none where there is none. */}}
-{{define "most_deltas"}}
+{{/* The sealed generations, of $1, that have at least $2 deltas, with how many: the most first. */}}
+{{define "count_deltas"}}
 /* awa:FoldCounts */
 SELECT d.generation, d.n
   FROM ({{range $i, $slot := .Slots}}{{if $i}} UNION ALL {{end}}SELECT ($1::bigint[])[{{$i}} + 1] AS generation, (SELECT count(*) FROM {{$.S}}.queue_terminal_count_deltas_{{$slot}}) AS n{{end}}) d
- WHERE d.n > 0 ORDER BY d.n DESC, d.generation LIMIT 1
+ WHERE d.n >= $2::bigint ORDER BY d.n DESC, d.generation
 {{end}}
 
 {{/* Who still sees the world as it was before generation $1 was sealed, or before its deltas were folded last, the oldest

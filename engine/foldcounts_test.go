@@ -108,14 +108,19 @@ func testFoldOfThePast(t *testing.T, b *bundle) {
 	if out := b.wantFold(t, engine.FoldPinned, 0, 1); out.Holder == nil || out.Holder.PID != pid || out.Holder.Age <= 0 {
 		t.Errorf("%+v doesn't name %d", out.Holder, pid)
 	}
+	late := b.claimNew(t, "q", 2)
+	b.failAll(t, late[:1])
+	b.failAll(t, late[1:])
+	b.wantRotate(t, rings[0], engine.Rotated, 2) // of which the second snapshot knows nothing
 	if err := reader.Rollback(ctx); err != nil {
 		t.Fatal(err)
 	}
 	b.wantFold(t, engine.Folded, 0, 1)
 	b.retryAll(t, "q", 1)
-	b.wantKept(t, 1, 1)
-	if out := b.wantFold(t, engine.FoldPinned, 0, 1); out.Holder == nil {
-		t.Error("a second fold under one snapshot names nobody")
+	b.wantKept(t, 3, 1)
+	// Neither the slot that was sealed after the second snapshot, nor the other one once more.
+	if out := b.wantFold(t, engine.FoldPinned, 1, 2); out.Holder == nil {
+		t.Error("nobody is named")
 	}
 }
 
