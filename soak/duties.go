@@ -107,6 +107,10 @@ func (r *run) operate(ctx context.Context) {
 	r.remove(ctx)
 	_, err = r.eng.TrimLedger(ctx)
 	r.facts.call("TrimLedger", err)
+	folded, err := r.eng.FoldCounts(ctx, 10)
+	if r.facts.call("FoldCounts", err) {
+		r.facts.add("FoldCounts "+string(folded.Status), 1)
+	}
 	_, err = r.eng.TrimKeys(ctx)
 	r.facts.call("TrimKeys", err)
 }

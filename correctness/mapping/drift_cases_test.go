@@ -46,7 +46,7 @@ var operationDrift = map[string]driftCase{
 		`operation Conjure: nothing on the side "model"`,
 	},
 	"an action that the spec lost": {
-		edit{spec, "    \\/ Complete\n", ""}, `operation Complete: nothing on the side "tla"`,
+		edit{spec, "    \\/ RescueStale\n", ""}, `operation RescueStale: nothing on the side "tla"`,
 	},
 }
 
