@@ -24,7 +24,7 @@ func TestFindNothing(t *testing.T) {
 }
 
 func TestFindPassesOverWhatWillNotDo(t *testing.T) {
-	t.Parallel()
+	t.Setenv(EnvMajor, "") // whoever runs the tests on one version asks for none here: the programs below say others
 	for name, c := range map[string]struct{ says, want string }{
 		"too old":     {"postgres (PostgreSQL) 14.9", "14.9 is older than 15"},
 		"unreadable":  {"something else", "something else"},
@@ -93,7 +93,8 @@ func TestFindTakesTheEnvironment(t *testing.T) {
 	if strings.Contains(source.Describe(), shared.back.(*cluster).password) {
 		t.Error("Describe shows the password")
 	}
-	if source, err = Find(t.Context(), Options{Local: true}); err != nil || source.Kind != KindLocal {
+	// As for the package's own server: one of this machine's, or where it has none of the version that is asked for, a download.
+	if source, err = Find(t.Context(), Options{Local: true}); err != nil || source.Kind != shared.Kind() || source.Kind == KindDSN {
 		t.Errorf("Options.Local found %s, %v", source.Kind, err)
 	}
 }
