@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -238,67 +240,77 @@ func TestRescuePassesOverBusySlots(t *testing.T) {
 	}
 }
 
-// Leaders and late workers at once: each attempt ends once, each job is in one place.
+// Leaders and late workers at once: each attempt ends once, each job is in one place. The leaders begin when something is
+// completed, and sweep once more when the workers are done, who leave the last attempt to them: so both have closed some.
 func TestTwoLeadersRescueBesideCompletions(t *testing.T) {
 	t.Parallel()
 	const n = 300
 	b := setup(t)
-	ctx := t.Context()
 	b.enqueue(t, "q", n)
 	var attempts []engine.Attempt
 	for range n / 10 {
 		attempts = append(attempts, b.claim(t, "q", 10)...)
 	}
 	b.clock.advance(time.Minute)
-	type ended struct{ completed, rescued int }
-	results := make(chan ended)
+	begun, done := make(chan struct{}), make(chan struct{})
+	var completed, rescued atomic.Int64
+	var leaders, workers sync.WaitGroup
 	for l := range 3 {
 		leader := b.open(t, b.pool)
-		go func() {
-			var sum ended
-			for range 20 {
-				out, err := leader.RescueStale(ctx, time.Second, 7+l)
-				if err != nil {
-					t.Error(err)
-				}
-				sum.rescued += out.Requeued + out.Failed
-			}
-			results <- sum
-		}()
+		leaders.Go(func() {
+			<-begun
+			rescued.Add(sweepUntil(t, leader, done, 7+l))
+		})
 	}
+	var first sync.Once
 	for w := range 2 {
-		go func() {
-			var sum ended
-			for i := w; i < len(attempts); i += 2 {
-				r, err := b.Complete(ctx, receipts(attempts[i:i+1]))
+		workers.Go(func() {
+			defer first.Do(func() { close(begun) }) // whatever went wrong
+			for i := w; i < len(attempts)-1; i += 2 {
+				r, err := b.Complete(t.Context(), receipts(attempts[i:i+1]))
 				if err != nil {
 					t.Error(err)
 				} else if r[0].Err == nil {
-					sum.completed++
+					completed.Add(1)
+					first.Do(func() { close(begun) })
 				}
 			}
-			results <- sum
-		}()
+		})
 	}
-	var sum ended
-	for range 5 {
-		one := <-results
-		sum.completed += one.completed
-		sum.rescued += one.rescued
-	}
-	b.wantCounts(t, "q", engine.Counts{Available: int64(sum.rescued), Running: int64(n - sum.completed - sum.rescued), Completed: int64(sum.completed)})
-	if sum.completed == 0 || sum.rescued == 0 {
-		t.Logf("no race: %+v", sum)
+	workers.Wait()
+	close(done)
+	leaders.Wait()
+	closed := completed.Load() + rescued.Load()
+	b.wantCounts(t, "q", engine.Counts{Available: rescued.Load(), Running: n - closed, Completed: completed.Load()})
+	if completed.Load() == 0 || rescued.Load() == 0 {
+		t.Fatalf("no race: %d completed, %d rescued", completed.Load(), rescued.Load())
 	}
 	for got := 1; got > 0; {
-		out, err := b.RescueStale(ctx, time.Second, 100)
+		out, err := b.RescueStale(t.Context(), time.Second, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = out.Requeued
 	}
-	b.complete(t, b.claim(t, "q", n-sum.completed))
+	b.complete(t, b.claim(t, "q", n-int(completed.Load())))
 	b.turn(t) // proves that nothing was closed twice
+}
+
+// sweepUntil sweeps at least 20 times, and once more after done. It returns how many attempts it closed.
+func sweepUntil(t *testing.T, leader *engine.Engine, done <-chan struct{}, budget int) (closed int64) {
+	for i, last := 0, false; !last; i++ {
+		select {
+		case <-done:
+			last = i >= 20
+		default:
+		}
+		out, err := leader.RescueStale(t.Context(), time.Second, budget)
+		if err != nil {
+			t.Error(err)
+		}
+		closed += int64(out.Requeued + out.Failed)
+	}
+	return closed
 }
 
 // One sweep looks at a bounded number of batches and goes on behind them in the next.

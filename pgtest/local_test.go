@@ -93,7 +93,7 @@ func TestLocalCloseRemovesEverything(t *testing.T) {
 func TestLocalRefusedSettingShowsTheLog(t *testing.T) {
 	t.Parallel()
 	place := openPlace(t)
-	_, err := Start(t.Context(), Options{Local: true, TempDir: place, Settings: map[string]string{"no_such_setting": "1"}})
+	_, err := Start(t.Context(), private(Options{TempDir: place, Settings: map[string]string{"no_such_setting": "1"}}))
 	if !errors.Is(err, ErrStart) || !strings.Contains(err.Error(), "no_such_setting") {
 		t.Errorf("got %v, want ErrStart and the log's line about no_such_setting", err)
 	}
@@ -107,7 +107,7 @@ func TestLocalStartEndsWithItsContext(t *testing.T) {
 	place := openPlace(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	source, err := Find(t.Context(), Options{Local: true, TempDir: place, NoCache: true})
+	source, err := Find(t.Context(), private(Options{TempDir: place, NoCache: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestLocalFolderThatWillNotDo(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{long, odd, filepath.Join(base, "missing")} {
-		if _, err := Start(t.Context(), Options{Local: true, TempDir: dir}); !errors.Is(err, ErrStart) {
+		if _, err := Start(t.Context(), private(Options{TempDir: dir})); !errors.Is(err, ErrStart) {
 			t.Errorf("TempDir %s: got %v, want ErrStart", dir, err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestLocalFolderThatWillNotDo(t *testing.T) {
 		if err := os.Chmod(base, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Start(t.Context(), Options{Local: true, TempDir: base})
+		_, err := Start(t.Context(), private(Options{TempDir: base}))
 		if !errors.Is(err, ErrStart) || !strings.Contains(err.Error(), "can't enter "+base) {
 			t.Errorf("got %v, want the folder that %s can't enter", err, who.name)
 		}

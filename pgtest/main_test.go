@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,10 +25,21 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(childMode); mode != "" {
 		runChild(mode)
 	}
-	goleak.VerifyTestMain(Runner(m, Options{Local: true}, func(s *Server) error {
+	goleak.VerifyTestMain(Runner(m, private(Options{}), func(s *Server) error {
 		shared = s
 		return nil
 	}))
+}
+
+// private asks for a private cluster: of this machine's programs, or where none are of the version that is asked for, of
+// downloaded ones. A container, which comes before a download where a daemon answers, has none of the files and processes that
+// these tests look at.
+func private(opts Options) Options {
+	opts.Local, opts.Only = true, KindLocal
+	if _, err := Find(context.Background(), opts); errors.Is(err, ErrNoServer) {
+		opts.Only = KindDownload
+	}
+	return opts
 }
 
 type runs func() int
@@ -42,7 +54,7 @@ func TestMainGivesTheTestsExitCodeAndCloses(t *testing.T) {
 			t.Error("the tests ran without a server")
 		}
 		return 7
-	}), Options{Local: true}, func(s *Server) error { server = s; return nil })
+	}), private(Options{}), func(s *Server) error { server = s; return nil })
 	if code != 7 {
 		t.Errorf("exit code %d, want the tests' own, 7", code)
 	}
@@ -64,8 +76,7 @@ func TestMainWithoutServerRunsNothing(t *testing.T) {
 // start starts a server of the test's own.
 func start(t *testing.T, opts Options) (*Server, *cluster) {
 	t.Helper()
-	opts.Local = true
-	server, err := Start(t.Context(), opts)
+	server, err := Start(t.Context(), private(opts))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ const (
 
 // runChild starts a server, says where, and ends as it was told. It never returns.
 func runChild(mode string) {
-	opts := Options{Local: true, TempDir: os.Getenv(childPlace), NoCache: mode == "initdb"}
+	opts := private(Options{TempDir: os.Getenv(childPlace), NoCache: mode == "initdb"})
 	server, err := Start(context.Background(), opts)
 	if err != nil {
 		fmt.Println("failed", err)
