@@ -36,7 +36,8 @@ test: needs ## Run all tests, then those with goroutines again under the race de
 test-postgres-matrix: ## Run the engine's tests on PostgreSQL 15, 16, 17 and 18 (MAJORS="15 18" chooses)
 	@failed=; for major in $(MAJORS); do \
 	   echo "=== PostgreSQL $$major"; \
-	   AWA_DATABASE_URL= AWA_POSTGRES_MAJOR=$$major $(GO) test -count=1 $(TESTFLAGS) ./engine/... ./pgtest || failed="$$failed $$major"; \
+	   AWA_DATABASE_URL= AWA_POSTGRES_MAJOR=$$major $(GO) test -json -count=1 -timeout 30m $(TESTFLAGS) ./engine/... ./pgtest \
+	       | $(GO) run -C tools ./testsum || failed="$$failed $$major"; \
 	done; [ -z "$$failed" ] || { echo "failed on PostgreSQL$$failed"; exit 1; }
 
 .PHONY: verify
